@@ -117,8 +117,7 @@ export function createHookedSession(
   const { storage = memoryStorage(), key = 'default' } = options
   const parts = sessionParts(config, sessionStore(storage, sessionName(config, key)))
   const { current, sync } = parts
-  // With `withLock`, the lock reaches every page and process that shares the record.
-  const schedule = refreshSchedule(parts, storage.withLock ? 'everywhere' : 'here')
+  const schedule = refreshSchedule(parts, storage.withLock ? 'everywhere' : 'here') // How far its lock reaches.
   let firstRemovals: Promise<unknown> = Promise.resolve()
   /** Rises with each call that a waiting `signIn` gives way to: `signIn`, `signOut`, and `resume` after a sign-out. */
   let latestCall = 0
@@ -139,7 +138,7 @@ export function createHookedSession(
     await firstRemovals
     if (call !== latestCall) return // A later call takes effect.
     schedule.cancel()
-    current.set({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own }, { kind: 'first_save' })
+    current.set({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own }, { kind: 'first_save', write: 'none' })
     await saveSignIn(parts)
     current.notify()
   }

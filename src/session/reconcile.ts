@@ -8,7 +8,7 @@ export type ExpectedRecord =
    * Any record: the first save of a new sign-in is in progress, and it writes over the record it finds, unless that is of a
    * newer version or `foreign`.
    */
-  | { readonly kind: 'first_save' }
+  | { readonly kind: 'first_save'; readonly write: 'none' | 'sent' }
   | UnsavedRecord
   /** A record that is `newer` or `foreign`, which is neither replaced nor removed. */
   | { readonly kind: 'left_alone' }

@@ -98,13 +98,13 @@ async function commit(
   // The age counts from before the request, which took at most `maxTimeoutMs`, 60 s. The read and the write after it took at most
   // `maxStorageOperationMs`, 5 s, each.
   const keep = (expected: ExpectedRecord): void => current.set(next, expected, maxTimeoutMs + 2 * maxStorageOperationMs)
-  const keepUnsaved = (): void => keep(expectedWhileUnsaved(record, current.expected))
+  // Without a read under this lock, the write could undo a sign-out elsewhere or replace the record of another user.
+  const isUnread = !wasRead && !!readError
+  const keepUnsaved = (): void => keep(expectedWhileUnsaved(record, current.expected, isUnread ? 'none' : 'sent'))
   if (current.expected.kind === 'left_alone') {
     keepUnsaved()
     return 'settled'
   }
-  // Without a read under this lock, the write could undo a sign-out elsewhere or replace the record of another user.
-  const isUnread = !wasRead && !!readError
   const isWritten = !isUnread && (await succeedsOrThrowsBug(() => store.write(next)))
   checkCurrent()
   if (isWritten) {
@@ -118,17 +118,21 @@ async function commit(
 }
 
 /**
- * Returns what to expect while the new tokens are not saved, also if no write was sent. After a save, that is the previous revision.
- * During the first save, the record to write over is unknown (`unread`). Otherwise the expected record stays.
+ * Returns what to expect while the new tokens are not saved. `write` says whether a write of them was sent. After a save, the storage
+ * shows the previous revision. During the first save, the record to write over is unknown (`unread`). Otherwise the expected record stays.
  */
-function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
+function expectedWhileUnsaved(
+  previous: SessionRecord,
+  expected: ExpectedRecord,
+  write: 'none' | 'sent',
+): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'was_saved', over: previous }
-  // The first save has not ended: `saveSignIn` (save.ts) waits for the lock, or for the read of its `confirm`, which needs no lock. No read
-  // was applied during it, so it is unknown which record the write replaces (`unread`). The write of this refresh may have taken effect
-  // (`perhaps_saved`), so a missing record is a sign-out elsewhere, with one exception: if the next read, that of `confirmWrite` (save.ts),
-  // finds no record, the session takes it that there was none before the write, and continues.
-  if (expected.kind === 'first_save') return { kind: 'perhaps_saved', over: 'unread' }
-  return expected
+  if (expected.kind !== 'first_save') return expected
+  // `saveSignIn` (save.ts) waits for the lock, or for the read of its `confirm`, which needs no lock. `reconcile` ignores what is read
+  // until then, so it is unknown which record the write replaces. If neither this refresh nor `saveSignIn` has sent a write, the sign-in
+  // is `unsaved`. Otherwise the write may have taken effect, and a missing record is a sign-out elsewhere. There is one exception: if the
+  // read of `confirmWrite` (save.ts), which follows a failed write, finds no record, there was none before, and the session continues.
+  return { kind: write === 'sent' || expected.write === 'sent' ? 'perhaps_saved' : 'unsaved', over: 'unread' }
 }
 
 /**

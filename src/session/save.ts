@@ -138,6 +138,7 @@ async function writeOver(parts: SessionParts, record: CurrentRecord): Promise<Fa
     return undefined
   }
   if (isRecord(found)) current.markEnded(found.id)
+  current.expect({ kind: 'first_save', write: 'sent' })
   if (await succeedsOrThrowsBug(() => writeCurrent(parts, record))) return undefined
   problems.report('write_failed')
   if (!found) return { ifNoEffect: unread, effect: 'unknown' }

@@ -14,7 +14,7 @@ type Fate = 'good' | 'fails' | 'unanswered' | 'outage'
 
 /**
  * Two realms over one store. `fates` are those of the first realm's writes in turn and `removal` that of its removals;
- * `unreadable` makes its reads fail and `unlockable` its locks.
+ * `unreadable` makes its reads fail and `unlockable` its locks. Its next reads wait for the promises of `held`.
  */
 function lossy(...fates: Fate[]) {
   return lossyOf(fates, 'shared')
@@ -29,7 +29,7 @@ function lossyOf(fates: Fate[], lock: 'shared' | 'none') {
   const rig = sessionRig()
   const records = sharedRecords()
   const { withLock, ...inner } = records.handle()
-  const state = { unreadable: false, unlockable: false, removal: 'good' as Fate }
+  const state = { unreadable: false, unlockable: false, removal: 'good' as Fate, held: [] as Promise<void>[] }
   const shared: Pick<TokenStorage, 'withLock'> = {
     async withLock(name, task, options) {
       if (state.unlockable) throw new Error('Command timed out')
@@ -38,6 +38,7 @@ function lossyOf(fates: Fate[], lock: 'shared' | 'none') {
   }
   const storage = {
     async getItem(key: string) {
+      await state.held.shift()
       if (state.unreadable) throw new Error('Command timed out')
       return inner.getItem(key)
     },
@@ -329,6 +330,52 @@ describe('a sign-in that could not be saved', () => {
     expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
     await flush()
     expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+  })
+
+  test('the same, where a refresh that could not read came before the read that follows the lock [C-065 D-20]', async () => {
+    const { clock, service, records, state, here } = lossy()
+    state.unlockable = true
+    let answer = (): void => {}
+    state.held.push(
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+    )
+    const tokens = service.issue()
+    const signedIn = here.session.signIn(tokens)
+    await flush()
+    state.unlockable = false
+    state.unreadable = true
+    const refreshed = await here.session.getAccessToken({ rejected: tokens.accessToken })
+    answer()
+    await signedIn
+    state.unreadable = false
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(refreshed)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: refreshed })
+  })
+
+  test('and a refresh that could not read came before the read after its write: a sign-out elsewhere is not undone [C-074 I-4]', async () => {
+    const { clock, service, records, state, here, there } = lossy('unanswered')
+    let answer = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    state.held.push(Promise.resolve(), held)
+    const tokens = service.issue()
+    const signedIn = here.session.signIn(tokens)
+    await flush()
+    state.unreadable = true
+    await here.session.getAccessToken({ rejected: tokens.accessToken })
+    answer()
+    await signedIn
+    state.unreadable = false
+    await there.session.signOut()
+    clock.advance(6_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+    expect(records.items.size).toBe(0)
   })
 
   test('over such a record: a third person’s sign-in elsewhere is followed all the same [D-32]', async () => {

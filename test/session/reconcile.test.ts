@@ -33,7 +33,7 @@ const leftAlone: ExpectedRecord = { kind: 'left_alone' }
 describe('what a stored record changes in a session that has tokens', () => {
   const expectations: readonly (readonly [string, ExpectedRecord])[] = [
     ['saved', saved],
-    ['the first save is in progress', { kind: 'first_save' }],
+    ['the first save is in progress', { kind: 'first_save', write: 'none' }],
     ['unsaved over nothing', unsaved('absent')],
     ['unsaved over the record of another sign-in', unsaved(earlier)],
     ['perhaps written over nothing', perhapsSaved('absent')],

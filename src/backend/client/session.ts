@@ -25,6 +25,9 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
  * `maxBackoffMs`, 30 s. Otherwise it reads when the page comes back, another client reports a change, a request gets 401 (client.ts),
  * or the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out, here or in another client, sets
  * `heardReason` to `signed_out`, until a read that began later has succeeded. An end that is seen in this time gets it as its reason.
+ * The response of a read counts only if the state is still the one at its beginning (`replaceable`). A sign-out on a page that shows one
+ * already changes no state, so it sets `replaceable` to undefined: a read that began before it may say `signed-in`. On a server there is no
+ * page, and the state stays `loading`.
  * Returns the state, what a page does with its session, and a function that asks the backend again and never rejects.
  */
 export function pageSession(
@@ -36,7 +39,6 @@ export function pageSession(
   let heardReason: SessionEndReason | undefined
   let first: Promise<void> | undefined
   let send: ((summary: string) => void) | undefined
-  /** The state that the read in progress may replace, which is that at its beginning. Undefined after a sign-out. */
   let replaceable: BackendClientState | undefined
   const [current, apply] = currentState((summary) => send?.(summary))
   const revalidate = revalidation(async () => {
@@ -53,7 +55,6 @@ export function pageSession(
       return Math.min(firstBackoffMs * 2 ** failures++, maxBackoffMs)
     }
   }, signal)
-  // A server has no page, so the state stays `loading` there.
   if (globalThis.document) {
     send = openPageEvents(base, {
       received(text) {

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../../config.ts'
-import { maxUnusedSessions, maxUnsavedSessions } from '../../internal/limits.ts'
+import { maxUnsavedSessions, maxUnusedSessions } from '../../internal/limits.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import type { SessionState } from '../../session/state.ts'
 import { createHookedSession, type HookedSession } from '../../session.ts'
