@@ -30,7 +30,7 @@ export const limits: Readonly<Record<string, { readonly budget: number; readonly
   [apiName]: { budget: 2_900, target: 2_500 },
   [redirectName]: { budget: 18_800, target: 14_200 },
   'agent-auth/browser': { budget: 19_900, target: 15_300 },
-  'agent-auth/backend/client': { budget: 1_510, target: 1_500 },
+  'agent-auth/backend/client': { budget: 1_520, target: 1_500 },
 }
 
 /** The bytes of each set, compressed with brotli. */

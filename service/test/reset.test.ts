@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { transact } from '../src/store/engine/transact.ts'
-import { endAccess } from '../src/store/tables/end-access.ts'
 import { findAccountByEmail } from '../src/store/tables/accounts.ts'
+import { endAccess } from '../src/store/tables/end-access.ts'
 import type { Service } from './login.ts'
 import { agentSearch, callApi, clientOf, login, personOf, refresh } from './login.ts'
 import { assemble, startService } from './start.ts'

@@ -6,9 +6,9 @@ import type { Assembly } from '../src/server/create-service.ts'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { indexAgents } from '../src/store/index-agents.ts'
+import type { Filter, Search } from '../src/store/tables/tenant/checked-search.ts'
 import type { ParentAgentColumn } from '../src/store/tables/tenant/parent-agents.ts'
 import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'
-import type { Filter, Search } from '../src/store/tables/tenant/checked-search.ts'
 import { assemble, isOnPostgres } from './start.ts'
 
 // The plans of the very queries that a search sends, on a table big enough for a planner to care.

@@ -19,6 +19,8 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
   signOut(): Promise<void>
 }
 
+export type PageSession = [current: CurrentState, methods: SessionMethods, revalidate: () => Promise<void>]
+
 /**
  * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. A read that failed leaves
  * the state, because the user may still be signed in, and is repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to
@@ -26,14 +28,11 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
  * or the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out, here or in another client, sets
  * `heardReason` to `signed_out`, until a read that began later has succeeded. An end that is seen in this time gets it as its reason.
  * The response of a read counts only if the state is still the one at its beginning (`replaceable`). A sign-out on a page that shows one
- * already changes no state, so it sets `replaceable` to undefined: a read that began before it may say `signed-in`. On a server there is no
+ * already changes no state, so it sets `replaceable` to undefined: a read that began before it may say `signed-in`. That read is repeated. On a server there is no
  * page, and the state stays `loading`.
  * Returns the state, what a page does with its session, and a function that asks the backend again and never rejects.
  */
-export function pageSession(
-  base: string,
-  signal: AbortSignal,
-): [current: CurrentState, methods: SessionMethods, revalidate: () => Promise<void>] {
+export function pageSession(base: string, signal: AbortSignal): PageSession {
   let problem: unknown
   let failures = 0
   let heardReason: SessionEndReason | undefined
@@ -49,7 +48,7 @@ export function pageSession(
       if (current.state === replaceable) apply(withReason(next, replaceable, heardReason))
       if (heardBefore) heardReason = undefined
       failures = 0
-      return nextReadMs(current.state)
+      return replaceable ? nextReadMs(current.state) : firstBackoffMs
     } catch (error) {
       problem = error
       return Math.min(firstBackoffMs * 2 ** failures++, maxBackoffMs)
