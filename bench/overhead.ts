@@ -29,7 +29,7 @@ async function measureInOwnProcess(size: Size): Promise<Figure[]> {
 export function middleAndHighest(figures: readonly Figure[]): Figure[] {
   const ratios = figures.map(heldValue)
   const middle = figures[ratios.indexOf(median(ratios))]
-  if (!middle) return []
+  if (!middle) throw new Error('a figure of the overhead has no ratio')
   const highest = { name: `${middle.name}, highest of ${figures.length}`, value: Math.max(...ratios) }
   return [middle, { ...highest, unit: `x ${middle.target?.of}` }]
 }

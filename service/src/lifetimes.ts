@@ -1,4 +1,4 @@
-// How long what the service issues lives. ASSUMPTIONS.md states the same figures.
+// The lives of tokens, codes, authorization requests, sign-ins and the device cookie. ASSUMPTIONS.md states the same figures.
 
 /** Lives that an option of `createService` sets: the range and the default of each. */
 export const lifetimeRanges = {

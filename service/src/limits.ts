@@ -170,7 +170,7 @@ export const toolLimits = {
   stopMs: 9_500,
 } as const
 
-/** Range and default of the option of this name. lifetimes.ts has those of the other options. */
+/** Range and default of the option `trustedProxies`. lifetimes.ts has those of lives. */
 export const trustedProxies = { least: 0, most: 10, standard: 0 } as const
 
 /** The ports of the command, and of the origins of a service without ports. */

@@ -15,6 +15,7 @@ test('the comparison finds a difference that is there, and none that is not [S-0
   const same = compareSamples(sample(1, 0), sample(2, 0))
   expect(Math.abs(same.medianRatio - 1)).toBeLessThan(0.02)
   expect(same.ksProbability).toBeGreaterThan(0.01)
+  expect(compareSamples([4, 2, 9], [8, 1, 5]).quickestRatio).toBe(2)
   const slower = compareSamples(sample(1, 1), sample(2, 0))
   expect(slower.medianRatio).toBeGreaterThan(1.05)
   expect(slower.ksProbability).toBeLessThan(1e-6)

@@ -35,7 +35,10 @@ export type BackendEvent =
 /** An operation of the storage. */
 export type StorageOperation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'
 
-/** A logout that found a session and ended it. A logout without a session emits no event. */
+/**
+ * A logout with the cookie of a session, also if its record may remain because the storage failed. None for a session that is known to be
+ * gone.
+ */
 export interface LoggedOutEvent {
   readonly type: 'logged_out'
   /** Whether the refresh token was revoked. */

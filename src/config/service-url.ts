@@ -31,8 +31,9 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Throws `config_invalid` if `authUrl` has the path of an endpoint, which both endpoints would hold twice. Any other path stays as a
- * prefix. A config that sets both endpoints is not checked (`configFrom`).
+ * Throws `config_invalid` if `authUrl` ends in what looks like the path of an endpoint (`/auth/v1`, `/oauth`, `/oauth2`, `/authorize`,
+ * `/token`), because the default endpoints add their own. Any other path stays as a prefix. `configFrom` does not call it if both endpoints
+ * are set.
  */
 export function checkAuthUrl(authUrl: string): void {
   const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []

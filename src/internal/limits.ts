@@ -153,7 +153,7 @@ export const maxReturnUrlLength = 1_024
 export const maxRememberedFailures = 256
 /** How many session ids one process remembers with their keys, so that a request needs no hash. */
 export const maxRememberedSessionKeys = 1_000
-/** How many idle sessions stay in memory, so that the next call needs no read. Each takes about 9 kB. */
+/** How many sessions that no request uses stay in memory, so that the next call needs no read. Each takes about 9 kB. */
 export const maxUnusedSessions = 1_000
 /** How many sessions more may stay in memory while a storage does not take their tokens, and how many last uses. */
 export const maxUnsavedSessions = 9_000

@@ -3,7 +3,7 @@ import { maxTimerMs } from './limits.ts'
 
 /**
  * Runs a task and aborts its signal at the deadline. Settles then even if the task does not. Rejects with `timeout`, or with `aborted` if
- * `signal` fires first. A token request runs so, with the option `timeoutMs` (default: 10 s, from 1 s to 60 s; token-endpoint.ts).
+ * `signal` fires first. A token request uses it with the option `timeoutMs` (default: 10 s, from 1 s to 60 s; token-endpoint.ts).
  * limits.ts has the other time-outs.
  */
 export async function withDeadline<T>(

@@ -38,8 +38,8 @@ export interface InMemory {
    * Returns the token that `getAccessToken()` would return without a wait, or undefined if that would wait or refresh. Throws
    * `session_changed` or `login_required` if its own read of the storage replaces or ends the session. It must not return undefined then,
    * because the caller would call `getAccessToken`, and that would return the token of the new user. `called` is the function on which
-   * the caller found this member. If an app has replaced `getAccessToken` by a mock, which copies the members, it is that mock. Then the
-   * result is undefined, so that the mock is called.
+   * the caller found this member. An app may replace `getAccessToken` by a mock that copies its members. Then `called` is the mock, and
+   * the result is undefined, so that the caller calls the mock.
    */
   readonly tokenInMemory?: (called: unknown) => string | undefined
 }
@@ -77,7 +77,7 @@ export function tokenGetter(
     try {
       return await accessToken(parts, schedule, wanted)
     } finally {
-      // Not after a refresh, because it wrote the record itself, or its write has just failed.
+      // Not if the tokens changed: a refresh has saved the new ones, or its write has just failed or could not be sent.
       if (current.record === record) savePending()
     }
   }

@@ -5,9 +5,9 @@ import { maxEndedSignIns, maxRememberedTokens } from '../internal/limits.ts'
  *
  * | Mark | Set by | If its record comes back |
  * |---|---|---|
- * | `ended` | `markEnded`, or `markWrittenOver` without a mark | It is written over or removed, each time. The record of a session that expired here is left (`expired` in current.ts). |
+ * | `ended` | `markEnded`; `markWrittenOver`, if the sign-in has no mark yet | It is written over or removed, each time. The record of a session that expired here is left (`expired` in current.ts). |
  * | `replaced` | `markReplaced` | If there are tokens here, it is written over once, because it may be a late write, and the mark becomes `came_back`. Without tokens it is removed, each time. |
- * | `came_back` | `markWrittenOver` with the mark `replaced` | It is taken, because another page uses it and both would write over each other forever. |
+ * | `came_back` | `markWrittenOver`, if the sign-in has the mark `replaced`; it stays then | It is taken, because another page uses it and both would write over each other forever. |
  */
 type Mark = 'ended' | 'replaced' | 'came_back'
 

@@ -73,8 +73,9 @@ export function reconcile(
     stored.id === record.id ? stored.rev < record.rev : hasEnded(stored.id) || isEarlierSignIn(stored, record, expected)
   if (!isOlder) return { change: 'take', record: stored }
   // An older record of this sign-in proves that a write took effect: `was_saved`. The record of another sign-in proves nothing, so
-  // `unsaved` stays. `perhaps_saved` becomes `was_saved`, because only the record in `over` could prove that no write took effect, and it
-  // is replaced here. With `unread`, this record is taken as the one before the write, so that no write took effect: `unsaved`.
+  // `unsaved` stays. `perhaps_saved` becomes `was_saved`, because only the record in `over` could prove that no write took effect, and
+  // the session has `stored` there from now on. With `unread`, this record is taken as the one before the write, so that no write took
+  // effect: `unsaved`.
   const isUnsaved = stored.id !== record.id && (expected.kind === 'unsaved' || isUnread(expected))
   return expect({ kind: isUnsaved ? 'unsaved' : 'was_saved', over: stored })
 }

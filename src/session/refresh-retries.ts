@@ -21,7 +21,7 @@ export interface RefreshSchedule {
    * storage operations around it. A lease ends by itself (lease.ts).
    */
   refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
-  /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. Also resets. */
+  /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. Then resets. */
   cancel(): void
   /** Forgets earlier failures, so that the next call may send at once. */
   reset(): void
@@ -101,7 +101,8 @@ async function runRefresh(
     const work = store.locked(() => refreshOnce(parts, from, options))
     const refreshed = await abortable(work, signal)
     delay.reset()
-    // No caller waits for `confirmWrite`, and it reports a failed read itself. So it rejects only with an error of the program.
+    // No caller waits for `confirmWrite`, and it reports a failed read itself. It rejects only with an error of the program, which no
+    // caller would get.
     if (refreshed === 'to_confirm') confirmWrite(parts).catch(() => problems.report('read_failed'))
   } catch (error) {
     // An error of the program is never reported as the end of a session.

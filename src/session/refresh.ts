@@ -28,9 +28,10 @@ export interface RefreshOptions {
  * a retryable error only: the last read or write did not show a record of this sign-in (`wasSignInStored`, decision 0197), or the
  * storage has no common lock.
  *
- * Only a refused refresh token ends the session: `invalid_grant`, a 400 `invalid_request`, or a 400 or 401 in JSON without a code
- * (`terminal` in token-endpoint/classify-failure.ts), unless another page or process has stored newer tokens (`wasReplaced`). After a
- * time-out, a 5xx, a 429 or no JSON the session stays, and refresh-retries.ts says whether the request is sent again.
+ * Of the responses, only a refused refresh token ends the session: `invalid_grant`, a 400 `invalid_request`, or a 400 or 401 in JSON
+ * without a code (`terminal` in token-endpoint/classify-failure.ts), unless another page or process has stored newer tokens
+ * (`wasReplaced`) or the storage cannot be read. After a time-out, a 5xx, a 429 or no JSON the session stays, and refresh-retries.ts says
+ * whether the request is sent again.
  */
 export async function refreshOnce(
   parts: SessionParts,

@@ -40,8 +40,8 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
 }
 
 /**
- * Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. `tokenGetter` (access-token.ts) calls it at the end
- * of a call for a token that has changed no tokens.
+ * Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. `tokenGetter` (access-token.ts) calls it at the
+ * end of each `getAccessToken` that has not changed the tokens in memory.
  */
 export function pendingSave(parts: SessionParts): () => void {
   const { config, current, problems } = parts
@@ -83,7 +83,7 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
 }
 
 /**
- * Reads whether a failed write of the current record took effect. Call it when the lock is free. Only then the answer is final: the task
+ * Reads whether a failed write of the current record took effect. Call it when the lock is free. Only then is the answer final: the task
  * that held the lock sends no more writes, and a storage with leases refuses a write that arrives late.
  */
 export async function confirmWrite(parts: SessionParts): Promise<void> {
@@ -98,8 +98,8 @@ async function confirm(
   { ifNoEffect, effect }: FailedSave,
 ): Promise<void> {
   const stored = await tryRead(store)
-  // `saveSignIn` calls this function while `first_save` is still expected. After a refresh during the first save it does nothing,
-  // because `record` is no longer the current one.
+  // `saveSignIn` calls this function while `first_save` is still expected. If a refresh has set new tokens meanwhile, `record` is an old
+  // one, and that call does nothing. `confirmWrite` calls it for the new tokens.
   const isToConfirm = isWriteLeft(current.expected) || current.expected.kind === 'first_save'
   if (current.record !== record || !isToConfirm) return
   const { kind, over } = ifNoEffect

@@ -28,7 +28,8 @@ export function signOut(parts: SessionParts): SignOut {
     if (isRecord(stored)) current.markEnded(stored.id)
     if (isRemovable(stored)) await store.remove()
     // If the read failed, it is unknown whose record was removed. So this removal counts as failed, and `removeAgain` also removes a
-    // record that it cannot read. `succeedsOrThrowsBug` turns each error of the library into `false`, so the last one will do.
+    // record that it cannot read. `succeedsOrThrowsBug` makes `false` of each error of the library, so it does not matter which one is
+    // thrown.
     if (!stored) throw store.failure
   }
   const firstRemoval = succeedsOrThrowsBug(endStored)

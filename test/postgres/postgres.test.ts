@@ -1,7 +1,7 @@
 // @module-tag slow
 
 import { randomUUID } from 'node:crypto'
-import { encryptedStorage } from 'agent-auth'
+import { encryptedStorage, type Session } from 'agent-auth'
 import { type PostgresStorageOptions, postgresStorage } from 'agent-auth/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -41,32 +41,44 @@ function onTable(options: PostgresStorageOptions = {}, pool = connected().pool) 
   return { table, pool, storage: postgresStorage(pool, { table, ...options }) }
 }
 
+/** Returns what a session of another process shows, or undefined if it cannot read its record. */
+async function stateOf(session: Session): Promise<string | undefined> {
+  return session.ready().then(
+    ({ status }) => status,
+    () => undefined,
+  )
+}
+
 async function signedIn(storage: ReturnType<typeof onTable>['storage']) {
   const rig = sessionRig()
   const realm = rig.realm({ storage })
   const tokens = rig.service.issue()
   await realm.session.signIn(tokens)
+  // A busy machine may take longer for the save than an operation of a storage may. Then a later call repeats it.
+  while ((await stateOf(rig.realm({ storage }).session)) !== 'signed-in') {
+    rig.clock.advance(5_000)
+    await realm.session.getAccessToken()
+  }
   return { ...rig, ...realm, tokens }
 }
 
 describe('a small pool', () => {
   test.each([1, 2])(
-    'of %i: 20 expired sessions, 4 calls each: one refresh each, and every call ends [C-069 D-33]',
+    'of %i: 8 expired sessions, 4 calls each: one refresh each, and every call ends [C-069 D-33]',
     async (max) => {
       const { storage } = onTable({}, connected({ max }).pool)
       const { clock, service, realm } = sessionRig()
-      const sessions = await Promise.all(
-        Array.from({ length: 20 }, async (_, index) => {
-          const [here, there] = [realm({ storage, key: `${index}` }), realm({ storage, key: `${index}` })]
-          await here.session.signIn(service.issue())
-          await there.session.ready()
-          return [here.session, there.session]
-        }),
-      )
+      const sessions: (readonly Session[])[] = []
+      for (let index = 0; index < 8; index++) {
+        const [here, there] = [realm({ storage, key: `${index}` }), realm({ storage, key: `${index}` })]
+        await here.session.signIn(service.issue())
+        await there.session.ready()
+        sessions.push([here.session, there.session])
+      }
       clock.advance(hour)
       const calls = sessions.flatMap((pair) => [...pair, ...pair].map((session) => session.getAccessToken()))
-      expect(new Set(await Promise.all(calls)).size).toBe(20)
-      expect(service.sent).toHaveLength(20)
+      expect(new Set(await Promise.all(calls)).size).toBe(8)
+      expect(service.sent).toHaveLength(8)
     },
   )
 

@@ -11,9 +11,9 @@ export interface EndpointNeeds {
 }
 
 /**
- * Checks what every call needs: an approved client, if there is one, and then `api.access` (S-063). The order of all checks is that
- * of `serve` in server/api-origin.ts: origin of a page (403, `refuseForeignOrigin`), token (401), `checkAccess`, method (405),
- * `checkPermission`, and only then the body (422).
+ * Checks what every call needs: an approved client, if there is one, and then `api.access` (S-063). The order of all checks is that of
+ * server/api-origin.ts: the origin of a page that sends a change (403, `refuseForeignOrigin`), then in `serve` the token (401),
+ * `checkAccess`, method (405), `checkPermission`, and only then the body (422).
  */
 export function checkAccess({ client, permissions }: Bearer): void {
   if (client !== undefined && client.approval !== 'approved') {

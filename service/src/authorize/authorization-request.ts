@@ -56,8 +56,8 @@ export function refusalFields(refusal: string | null, approval: Approval): Refus
 
 /**
  * Returns the fault of a request, if there is one, which is sent to the redirect URI once the user is signed in: a repeated parameter, a
- * `state` over the limit (`stateBytes`, 2,048), a scope that is not exactly `api.access`. An unknown, missing or repeated `client_id` gets
- * a page as well (authorize.ts).
+ * `state` over the limit (`stateBytes`, 2,048), a scope that is not exactly `api.access`. An unknown, missing or repeated `client_id` or
+ * `redirect_uri` gets a page (authorize.ts).
  */
 function findRefusal(query: Query, client: ClientRecord): Refusal | undefined {
   if (!query.isComplete || singleParameters.some((name) => query.count(name) > 1)) return 'invalid_request'

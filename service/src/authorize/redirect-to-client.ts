@@ -2,9 +2,8 @@ import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
 
 /**
- * Redirects to the application with a code or an error: 302 from a page load, 303 from a form (S-010). Which errors go there, and
- * which get a page here, is decided in authorize.ts. The URL has a code, so no cache may store
- * it and no referrer is sent.
+ * Redirects to the application with a code or an error: 302 from a page load, 303 from a form (S-010). authorize.ts decides which errors
+ * go there, and which get a page. The URL may have a code, so no cache may store it and no referrer is sent.
  */
 export function sendBack(c: Context<HttpEnvironment>, url: string): Response {
   c.header('Cache-Control', 'no-store')

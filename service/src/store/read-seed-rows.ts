@@ -5,7 +5,10 @@ import type { Tables } from './schema.ts'
 
 type Row<Table extends keyof Tables> = Selectable<Tables[Table]>
 
-/** The rows that a seed can hold. Sign-ins, authorizations, tokens and the history of clients are not among them. */
+/**
+ * The rows from which a seed is made (seed/export-seed.ts takes two of the keys). Sign-ins, authorizations, tokens and the history of
+ * clients are not among them.
+ */
 export interface SeedRows {
   keys: Row<'service_keys'>[]
   tenants: Row<'tenants'>[]

@@ -23,8 +23,8 @@ export interface Store {
   readonly db: Db
   forTenant(tenantId: string): TenantStore
   /**
-   * For a reset (seed/fill-database.ts): locks the rows that other transactions lock or refer to. Agents need no lock. Only context
-   * groups refer to them, these are added only with a new agent, and a new agent waits for the lock of its tenant.
+   * For a reset (seed/fill-database.ts): locks the rows of `lockedTables`. Agents are not among them: only context groups refer to them,
+   * these are added only with a new agent, and a new agent waits for the lock of its tenant.
    */
   lockForReset(tx: Db): Promise<void>
   /**

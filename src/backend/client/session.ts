@@ -22,15 +22,15 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
 export type PageSession = [current: CurrentState, methods: SessionMethods, revalidate: () => Promise<void>]
 
 /**
- * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. A read that failed leaves
- * the state, because the user may still be signed in, and is repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to
- * `maxBackoffMs`, 30 s. Otherwise it reads when the page comes back, another client reports a change, a request gets 401 (client.ts),
- * or the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out, here or in another client, sets
- * `heardReason` to `signed_out`, until a read that began later has succeeded. An end that is seen in this time gets it as its reason.
- * The response of a read counts only if the state is still the one at its beginning (`replaceable`). A sign-out on a page that shows one
- * already changes no state, so it sets `replaceable` to undefined: a read that began before it may say `signed-in`. That read is repeated. On a server there is no
- * page, and the state stays `loading`.
- * Returns the state, what a page does with its session, and a function that asks the backend again and never rejects.
+ * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. A read that failed leaves the
+ * state, because the user may still be signed in, and is repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to
+ * `maxBackoffMs`, 30 s. Otherwise it reads when the page comes back, another client reports a change, a request gets 401 (client.ts), or
+ * the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out, here or in another client, sets `heardReason` to
+ * `signed_out`, until a read that began later has succeeded. An end that is seen in this time gets it as its reason. The response of a
+ * read counts only if the state is still the one at its beginning (`replaceable`). A sign-out on a page that shows one already changes no
+ * state, so it sets `replaceable` to undefined: a read that began before it may say `signed-in`. That read is repeated. On a server there
+ * is no page, and the state stays `loading`. Returns the state, what a page does with its session, and a function that asks the backend
+ * again and never rejects.
  */
 export function pageSession(base: string, signal: AbortSignal): PageSession {
   let problem: unknown

@@ -14,8 +14,8 @@ export function readCookies({ headers }: { readonly headers: CookieHeader }): Ma
 
 /**
  * Removes spaces and tabs only, not all white space as `trim` does. A sibling domain can set a cookie whose name begins with another
- * kind of white space, such as U+00A0, and continues with `__Host-`.  With `trim`, that would become the name of this app's
- * cookie. The pattern is greedy. A lazy one (`.*?[ \t]*$`) would take quadratic time.
+ * kind of white space, such as U+00A0, and continues with `__Host-`. With `trim`, that would become the name of this app's cookie. The
+ * pattern is greedy. A lazy one (`.*?[ \t]*$`) would take quadratic time.
  */
 function trimmed(text: string): string {
   return /^[ \t]*((?:.*[^ \t])?)/s.exec(text)?.[1] ?? ''

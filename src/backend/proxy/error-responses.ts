@@ -32,7 +32,8 @@ export function failedResponse({ config }: BackendContext, error: unknown, recei
   if (error instanceof UnusableResponseError) return refusedResponse(error.message)
   if (isAgentAuthError(error)) {
     const response = errorResponseOf(error)
-    // This code comes only before the request is sent, because after a 401 the API's own response is passed on.
+    // `login_required` comes here only if the request was not sent: if no newer token is there after a 401, the bearer fetch returns that
+    // 401 (`newerToken` in bearer.ts).
     if (error.code === 'login_required') return { response, refusal: 'signed_out' }
     return { response, cause: tokenEndpointCause(error) }
   }

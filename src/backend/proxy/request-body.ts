@@ -107,9 +107,9 @@ function limitBody(
 }
 
 /**
- * Reads the rest of the body of a refused request, and keeps nothing of it: at most `drainLimits.maxBytes`, 8 MiB, for at most
- * `drainLimits.timeoutMs`, 30 s, and nothing if `Content-Length` is larger. If a server closes a connection on which the browser is still
- * sending, the response and the next request are lost. RFC 9112 section 9.6.
+ * Reads the rest of the body of a request that was refused or failed, and keeps nothing of it: at most `drainLimits.maxBytes`, 8 MiB, for
+ * at most `drainLimits.timeoutMs`, 30 s, and nothing if `Content-Length` is larger. If a server closes a connection on which the browser
+ * is still sending, the response and the next request are lost. RFC 9112 section 9.6.
  */
 export async function drainBody({ method, body, headers }: Request): Promise<void> {
   const { maxBytes, timeoutMs } = drainLimits

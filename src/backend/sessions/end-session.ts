@@ -76,7 +76,8 @@ async function beginSignOut(context: BackendContext, live: LiveSession, key: str
   // lease is over. The sign-out still writes after this lock is free, so it must not run in the context of this lock. An async function
   // keeps the context in which it was called. So the order is:
   // 1. Before the lock: `signOutAfter` is called, outside of the context of the lock. It waits for the refresh tokens (`toRevoke`).
-  // 2. Under the lock: the record is read, and `begin` passes its refresh tokens on. Now the sign-out begins.
+  // 2. Under the lock: the record is read, and `begin` passes on its refresh token, and those that only this process has
+  //    (`refreshTokensOf`). Now the sign-out begins.
   // 3. Under the lock: the record is removed, in the context of the lock.
   let begin = (_refreshTokens: readonly string[]): void => {}
   const toRevoke = new Promise<readonly string[]>((resolve) => {

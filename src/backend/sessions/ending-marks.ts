@@ -46,7 +46,7 @@ export function endingMarks({ clock }: AuthConfig, sessions: TokenStorage): Endi
     reading.set(name, mine)
     const remember = async (): Promise<void> => {
       const isRead = await succeeds(mine)
-      // If another read or a write of this name has begun since, this result may be out of date, and is not remembered.
+      // If another read of this name has begun since, or a write has ended, this result may be out of date, and is not remembered.
       if (reading.get(name) !== mine) return
       reading.delete(name)
       if (!isRead) return

@@ -10,9 +10,9 @@ import { confirmed } from './confirm-ended.ts'
 import type { LockedStorage } from './storage-failure-events.ts'
 
 /**
- * When each session was used last, for all processes. A session ends by itself after `idleMs` (`idleLimits.minMs`, 2 minutes or more)
- * without a use, or after 90 % of that, because not every use is noted (default: never), and `sessionLifeMs` (default: 30 days) after its
- * login began (cookies/session-cookie.ts).
+ * When each session was used last, for all processes. A session ends by itself after `idleMs` without a use (`idleLimits.minMs`, 2
+ * minutes, or more; default: never). A use is noted at most once in a tenth of `idleMs`, so the session may end after 90 % of it. Apart
+ * from that, it ends `sessionLifeMs` (default: 30 days) after its login began (cookies/session-cookie.ts).
  */
 export interface LastUses {
   /** Returns whether the session was not used for `idleMs`. Rejects if the storage cannot be read. */

@@ -58,11 +58,11 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
     entry.users--
     if (entry.users > 0) return
     if (isForgettable(entry)) entries.delete(key)
-    else moveToIdle(key)
+    else moveToUnused(key)
   }
 
   /** Evicts at most one session for each that becomes unused, so that the time of a release does not depend on their number. */
-  function moveToIdle(key: string): void {
+  function moveToUnused(key: string): void {
     unused.add(key)
     const oldest = removeOldest(unused, maxUnusedSessions)
     if (oldest === undefined) return

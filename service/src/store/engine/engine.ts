@@ -21,7 +21,10 @@ export interface StoreEngine {
   lockTable(tx: RawDatabase, table: keyof Tables): Promise<void>
   /** Lets ids that the database assigns continue after those that were given. */
   continueIds(tx: RawDatabase, table: keyof Tables): Promise<void>
-  /** Tells a planner without statistics of its own how many rows share the first columns of each index. */
+  /**
+   * Gives figures about indexes to a planner that collects none itself. `selectivity` has a list for each index: how many rows the table
+   * has, how many of them share the first column, how many share the first two, and so on.
+   */
   describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
   /** Returns the connections of the pool, if there is one. */
   connections(): PoolFigures | undefined

@@ -16,11 +16,11 @@ export interface Candidates {
 }
 
 /**
- * Finds the agents that an index leaves. The filter leaves some if it has comparisons of columns with an index (`narrowing`).
+ * Finds agents by an index. An index serves the filter if `narrowing` returns comparisons for it.
  *
- * - If the search value has trigrams and the filter leaves few agents, these.
- * - If the search value has trigrams and the filter does not, the agents with the rarest trigrams (`agentsWithTrigrams`).
- * - If the search value has no trigrams, the agents that the filter leaves, or all agents if no index serves the filter.
+ * - If the search value has trigrams, and an index serves the filter and finds few agents, it returns these agents.
+ * - If the search value has trigrams otherwise, it returns the agents with its rarest trigrams (`agentsWithTrigrams`).
+ * - If the search value has no trigrams, it returns the agents that an index finds for the filter, or all agents if none serves it.
  */
 export async function candidates<Column extends string>(db: RawDatabase, steps: Steps<Column>): Promise<Candidates> {
   const { tenantId, search } = steps

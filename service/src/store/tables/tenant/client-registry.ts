@@ -79,7 +79,7 @@ export function clientRegistryOf(handle: Db, tenantId: string): ClientRegistry {
         .execute()
     },
     async lock(clientId) {
-      // An update locks the row on both engines, also if it changes nothing.
+      // On PostgreSQL an update locks the row, also if it changes nothing. On libSQL the transaction has the lock to write already.
       await updateOf(clientId).set({ tenant_id: tenantId }).execute()
     },
     ...clientSecretsOf(db, tenantId),

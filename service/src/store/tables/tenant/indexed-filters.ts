@@ -17,7 +17,7 @@ export function requiredEquals<Column extends string>(filter: Filter<Column>): E
 /**
  * Returns comparisons of columns with an index. If it returns any, each hit of the filter fulfills at least one of them.
  *
- * - If the filter requires such comparisons, it returns the one that leaves the fewest agents.
+ * - If the filter requires such comparisons, it returns the one whose column comes first in `narrowColumns`.
  * - Otherwise it returns the first group of alternatives in which every part is such a comparison.
  * - If there is no such group, it returns none.
  */
