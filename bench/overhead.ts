@@ -3,26 +3,32 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Figure, heldValue, median, type Size } from './figures.ts'
 
+const forms = ['text', 'request', 'server'] as const
 const processes = { whole: 5, short: 1 }
 
 /**
- * The bearer fetch with a valid token against the least one could write by hand, as the package has it. V8 compiles each of them
- * once in a process, not always to code of the same speed, so the figures are those of the process with the median ratio.
+ * The bearer fetch with a valid token against the least one could write by hand, as the package has it. V8 compiles each of them once in
+ * a process, not always to code of the same speed, and by what ran there before. So each form of a call is measured in processes of its
+ * own, and its figure is that of the process with the median ratio.
  */
 export async function overhead(size: Size): Promise<Figure[]> {
-  const runs: Figure[][] = []
-  for (let run = 0; run < processes[size]; run++) runs.push(await measureInOwnProcess(size))
-  return (runs[0] ?? []).flatMap((_, place) => middleAndHighest(runs.flatMap((figures) => figures[place] ?? [])))
+  const figures: Figure[] = []
+  for (const form of forms) {
+    const runs: Figure[] = []
+    for (let run = 0; run < processes[size]; run++) runs.push(await measureInOwnProcess(form, size))
+    figures.push(...middleAndHighest(runs))
+  }
+  return figures
 }
 
-async function measureInOwnProcess(size: Size): Promise<Figure[]> {
+async function measureInOwnProcess(form: (typeof forms)[number], size: Size): Promise<Figure> {
   const module = fileURLToPath(new URL('overhead/measure.ts', import.meta.url))
-  const measuring = fork(module, [size], { execArgv: ['--import', 'tsx'] })
+  const measuring = fork(module, [form, size], { execArgv: ['--import', 'tsx'] })
   const ended = once(measuring, 'exit').then(([code]) => {
-    throw new Error(`a process of the bench ended with ${code} and no figures`)
+    throw new Error(`a process of the bench ended with ${code} and no figure`)
   })
-  const [figures] = await Promise.race([once(measuring, 'message'), ended])
-  return figures
+  const [figure] = await Promise.race([once(measuring, 'message'), ended])
+  return figure
 }
 
 /** Returns the figure with the median ratio, and the highest ratio without a target. */
