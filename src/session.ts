@@ -51,7 +51,7 @@ export interface Session extends AccessTokenSource {
   signOut(): Promise<void>
   /**
    * Resolves with the state when the storage was read. Write `await`: the promise itself has no `status`. Rejects with
-   * `storage_failed`.
+   * `storage_failed` or `config_invalid`.
    */
   ready(): Promise<SessionState>
   /**
@@ -66,7 +66,7 @@ export interface Session extends AccessTokenSource {
    * JWT. Not verified: fit for display, never for a decision about access.
    */
   readonly claims: TokenClaims | undefined
-  /** Calls the listener after each change of `state`, at the latest when the write of it has ended. Returns a function that ends this. */
+  /** Calls the listener after each change of `state`, perhaps only when the lock is free. Returns a function that ends this. */
   subscribe(listener: () => void): () => void
 }
 

@@ -21,9 +21,9 @@ export interface TokenRequest {
 }
 
 /**
- * Sends one token request and reads its response under one deadline (`timeoutMs`, default: 10 s). It retries nothing. A redirect is
- * not followed and counts as wrong configuration, and a body over 256 KiB is `response_too_large` (token-endpoint/response.ts).
- * Section 5.2 of the specification of the service, RFC 6749 section 5.
+ * Sends one token request and reads its response under one deadline (`timeoutMs`, default: 10 s). It retries nothing. The request tells
+ * `fetch` not to follow a redirect. A redirect counts as wrong configuration, also one that was followed all the same, and a body over
+ * 256 KiB is `response_too_large` (token-endpoint/response.ts). Section 5.2 of the specification of the service, RFC 6749 section 5.
  */
 export async function requestTokens(config: AuthConfig, request: TokenRequest): Promise<Tokens> {
   const { clock, tokenEndpoint } = config
@@ -115,13 +115,14 @@ function wireRequest(
  * `fetch` of Node names the cause. Throws if a member of the cause cannot be read or converted to text.
  */
 function wasNotSent(error: unknown): boolean {
-  // The first test below is needed, because a code of `unconnected` can also come from a `read` or a `write`. Then there was a connection,
-  // and bytes may have been sent. An error about a certificate has no `syscall`, so it counts as one of `connect`.
+  // An error without a `syscall`, such as one about a certificate, counts as one of `connect`.
   const { code = '', syscall = 'connect' } =
     (error as { cause?: { code?: string; syscall?: string } } | null)?.cause ?? {}
-  // Node has about thirty codes for a refused certificate. The expression matches parts of their names, because a set would be larger. A
-  // code that it misses counts as unknown. `CERT(?!I)` matches `CERT`, but not `CERTIFICATE`, which is in the names of TLS alerts, such as
-  // `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`. The server may send an alert after the request, so an alert counts as unknown.
+  // `syscall` is tested, because a `read` or a `write` can fail with a code of `unconnected` as well. Then there was a connection, and
+  // bytes may have been sent. Node has about thirty codes for a refused certificate. The expression matches parts of their names, because
+  // a set would be larger. A code that it misses counts as unknown. `CERT(?!I)` matches `CERT`, but not `CERTIFICATE`, which is in the
+  // names of TLS alerts, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`. The server may send an alert after the request, so an alert
+  // counts as unknown.
   return (
     /^(connect|getaddrinfo)$/.test(syscall) &&
     (unconnected.test(code) || /CERT(?!I)|VERIFY|CRL|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_/.test(code))

@@ -103,9 +103,12 @@ function beforeFirstValue(path: string, params: unknown): string {
   return segments.slice(0, end < 0 ? undefined : end).join('/')
 }
 
-/** Returns what to do about a login that began at this host. */
+/**
+ * Returns what to do about a login that began at this host. It follows a sentence that ends with the host of `redirectUri`, which is
+ * `there`.
+ */
 function hostRemedy({ hostname, host }: URL): string {
-  // A service may refuse a redirect URI at localhost (RFC 8252 section 8.3).
+  // No callback at localhost is proposed, because a service may refuse it (RFC 8252 section 8.3).
   if (hostname === 'localhost') return 'Open the app there.'
   return `Serve the app there, or register and set a callback at ${host}.`
 }

@@ -94,7 +94,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       current.expected = expected
       current.version++
       if (expected.kind === 'saved') problems.clear('write_failed', 'remove_failed')
-      // Another sign-in whose record a pending write replaces is marked: no later revision of it is taken (recent-sign-ins.ts).
+      // A pending write replaces the record of another sign-in, which gets a mark (recent-sign-ins.ts).
       if ('over' in expected && isRecord(expected.over) && expected.over.id !== current.record?.id)
         recent.markWrittenOver(expected.over.id)
     },

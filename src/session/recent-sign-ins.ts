@@ -7,7 +7,7 @@ import { maxEndedSignIns, maxRememberedTokens } from '../internal/limits.ts'
  * |---|---|---|
  * | `ended` | `markEnded`; `markWrittenOver`, if the sign-in has no mark yet | It is written over or removed, each time. The record of a session that expired here is left (`expired` in current.ts). |
  * | `replaced` | `markReplaced` | If there are tokens here, it is written over once, because it may be a late write, and the mark becomes `came_back`. Without tokens it is removed, each time. |
- * | `came_back` | `markWrittenOver`, if the sign-in has the mark `replaced`; it stays then | It is taken, because another page uses it and both would write over each other forever. |
+ * | `came_back` | `markWrittenOver`, if the sign-in has the mark `replaced`. Only `markEnded` changes it then. | It is taken, because another page uses it and both would write over each other forever. |
  */
 type Mark = 'ended' | 'replaced' | 'came_back'
 
@@ -46,7 +46,7 @@ export function recentSignIns(): RecentSignIns {
     },
     markWrittenOver(id) {
       const mark = markOf(id)
-      // Called again for each try of one write. `came_back` stays, so that the record is taken the next time.
+      // Called again for each try of one write. `came_back` stays, so that the record is taken when it comes back after that.
       if (mark !== 'came_back') set(id, mark === 'replaced' ? 'came_back' : 'ended')
     },
     hasEnded(id) {

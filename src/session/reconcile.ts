@@ -6,7 +6,7 @@ export type ExpectedRecord =
   | { readonly kind: 'saved' }
   /**
    * Any record: the first save of a new sign-in is in progress, and it writes over the record it finds, unless that is of a
-   * newer version or `foreign`.
+   * newer version or `foreign`. `write` says whether it has sent its write (`expectedWhileUnsaved` in refresh.ts).
    */
   | { readonly kind: 'first_save'; readonly write: 'none' | 'sent' }
   | UnsavedRecord
@@ -14,8 +14,8 @@ export type ExpectedRecord =
   | { readonly kind: 'left_alone' }
 
 /**
- * The current tokens are not in the storage, and a write of them is pending: a write failed or has no known result, none was sent because
- * the lock or a read failed, or a read showed an unreadable or an older record, perhaps after a write that succeeded.
+ * A write of the current tokens is pending: a write failed or has no known result, none was sent because the lock or a read failed, or a
+ * read showed an unreadable or an older record, perhaps after a write that succeeded.
  */
 export interface UnsavedRecord {
   /**
@@ -26,7 +26,7 @@ export interface UnsavedRecord {
    * - `perhaps_saved`: a write failed, and it may have taken effect. If a read shows the record in `over`, it did not. If `over` is
    *   `unread`, a first read that shows an earlier sign-in proves the same. A missing record is a sign-out elsewhere.
    * - `was_saved`: a write took effect, or no read can prove any more that none did. `perhaps_saved` becomes `was_saved` if a read shows
-   *   an older record that is not the one in `over`; that record is in `over` then. A missing record is a sign-out elsewhere.
+   *   another older record than the one in `over`, which it replaces there. A missing record is a sign-out elsewhere.
    */
   readonly kind: 'unsaved' | 'perhaps_saved' | 'was_saved'
   /**
@@ -72,10 +72,10 @@ export function reconcile(
   const isOlder =
     stored.id === record.id ? stored.rev < record.rev : hasEnded(stored.id) || isEarlierSignIn(stored, record, expected)
   if (!isOlder) return { change: 'take', record: stored }
-  // An older record of this sign-in proves that a write took effect: `was_saved`. The record of another sign-in proves nothing, so
-  // `unsaved` stays. `perhaps_saved` becomes `was_saved`, because only the record in `over` could prove that no write took effect, and
-  // the session has `stored` there from now on. With `unread`, this record is taken as the one before the write, so that no write took
-  // effect: `unsaved`.
+  // - An older record of this sign-in proves that a write took effect: `was_saved`.
+  // - The record of another sign-in proves nothing after `unsaved`, which stays.
+  // - After `perhaps_saved`, only the record in `over` could prove that no write took effect. `stored` replaces it there: `was_saved`.
+  // - With `unread`, the record of another sign-in is taken as the one before the write. So no write took effect: `unsaved`.
   const isUnsaved = stored.id !== record.id && (expected.kind === 'unsaved' || isUnread(expected))
   return expect({ kind: isUnsaved ? 'unsaved' : 'was_saved', over: stored })
 }

@@ -21,7 +21,7 @@ export interface RefreshSchedule {
    * storage operations around it. A lease ends by itself (lease.ts).
    */
   refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
-  /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. Then resets. */
+  /** Cancels the refresh in progress, which then frees its lock, and resets at once. A write in progress keeps the lock until it ends. */
   cancel(): void
   /** Forgets earlier failures, so that the next call may send at once. */
   reset(): void

@@ -49,7 +49,7 @@ export async function refreshOnce(
   // Without such a lock a read proves nothing, because another process can use the token after it. An error that is not retryable
   // means that this process can never read the record, for example because it lacks the key. The record may hold newer tokens.
   if (readError && (!readError.retryable || (wasStored && lockReach === 'everywhere'))) throw readError
-  // If the write of the current tokens is pending, the storage has an earlier revision of this sign-in. Then other processes have the
+  // With `wasStored`, a pending write means that the storage has an earlier revision of this sign-in. Then other processes have the
   // previous refresh token, which the service accepts for its grace period at most, and only until the current one is used. So the
   // current one is saved first. If that fails, the request is sent all the same, because the grace period ends anyway.
   if (!readError && wasStored && expected.kind !== 'saved') await succeedsOrThrowsBug(() => writeCurrent(parts, record))
@@ -129,10 +129,11 @@ function expectedWhileUnsaved(
 ): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'was_saved', over: previous }
   if (expected.kind !== 'first_save') return expected
-  // `saveSignIn` (save.ts) waits for the lock, or for the read of its `confirm`, which needs no lock. `reconcile` ignores what is read
-  // until then, so it is unknown which record the write replaces. If neither this refresh nor `saveSignIn` has sent a write, the sign-in
-  // is `unsaved`. Otherwise the write may have taken effect, and a missing record is a sign-out elsewhere. There is one exception: if the
-  // read of `confirmWrite` (save.ts), which follows a failed write, finds no record, there was none before, and the session continues.
+  // This refresh has the lock. So `saveSignIn` (save.ts) still waits for it, or has freed it and reads in its `confirm`. `reconcile`
+  // ignores what is read while `first_save` is expected, so it is unknown which record the write replaces. If neither this refresh nor
+  // `saveSignIn` has sent a write, the sign-in is `unsaved`. Otherwise a write may have taken effect, and a missing record is a sign-out
+  // elsewhere. There is one exception: if the read of `confirmWrite` (save.ts), which follows a failed write, finds no record, it assumes
+  // that there was none before, and the session continues.
   return { kind: write === 'sent' || expected.write === 'sent' ? 'perhaps_saved' : 'unsaved', over: 'unread' }
 }
 
@@ -164,7 +165,7 @@ async function endRefused({ store, current, problems }: SessionParts): Promise<v
   if (!isLeftAlone && !(await succeedsOrThrowsBug(() => store.remove()))) problems.report('remove_failed')
 }
 
-/** Reads and applies the record. Returns the error of a failed read, which must not stop a session that has tokens. */
+/** Reads and applies the record. Returns the error of a failed read, because the caller decides whether it needs the read. */
 async function readAndApply({ store, problems, sync }: SessionParts): Promise<AgentAuthError | undefined> {
   try {
     sync.applyStored(await store.read())

@@ -113,8 +113,8 @@ async function confirm(
   else if (stored && over === 'unread' && !(isRecord(stored) && stored.id === record.id))
     current.expect(expectedFromFirstRead(stored))
   else current.expect(ifNoEffect)
-  // Applied after `expect`. `confirmWrite` also comes here after a refresh during the first save, which leaves `perhaps_saved` over
-  // `unread`. If that were still expected, `reconcile` would end the session when no record is there.
+  // `stored` is applied after `expect`. A refresh during the first save can leave `perhaps_saved` over `unread` (`expectedWhileUnsaved` in
+  // refresh.ts) for `confirmWrite`, and with that still expected, `reconcile` would end the session if no record is there.
   if (stored) sync.applyStored(stored)
 }
 

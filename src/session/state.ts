@@ -11,7 +11,8 @@ export type SessionEndReason = 'signed_out' | 'refused' | 'store_lost' | 'expire
 /** What is known about the signed-in user. */
 export interface SessionState {
   /**
-   * `loading` until the storage was read. It stays `loading` if that read fails or takes over 5 s (storage/time-limits.ts): `ready()`
+   * `loading` until the storage was read, or a `signIn` or `signOut`. It stays `loading` if that read fails or takes over 5 s
+   * (storage/time-limits.ts): `ready()`
    * rejects with `storage_failed`, and the next call reads again. In a browser, records live in memory if the first read fails or takes
    * over 4 s (browser/storage/memory-fallback.ts).
    */

@@ -59,7 +59,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
   }
 
   function applyAndNotify(stored: Stored): void {
-    // The store returns the same object while nothing changes. Without saved tokens here it is applied again: it may have to be removed.
+    // The store returns the same object for the same text. Without tokens, or with unsaved ones, it is applied again: it may be unwanted.
     const isKnown = applied?.stored === stored && applied.version === current.version
     if (isKnown && current.record && current.expected.kind === 'saved') return
     applier.applyStored(stored)

@@ -281,6 +281,22 @@ describe('errors that are not expected', () => {
     },
   )
 
+  test('a response of the API that came and cannot be read: 502, which does not say that the API was not reached [C-062]', async () => {
+    const response = new Response('[]')
+    response.body?.getReader()
+    const rig = await rigOf({ api: () => response })
+    const browser = rig.browser()
+    await browser.logIn()
+    const answered = await browser.call()
+    expect(answered.status).toBe(502)
+    expect(await answered.json()).toEqual({
+      code: 'request_failed',
+      message: 'The response of the API could not be passed on. Try again.',
+      retryable: true,
+    })
+    expect(lastOf(rig, 'proxied').cause).toMatchObject({ name: 'TypeError' })
+  })
+
   test('a response of the API that ends early: an event with the route and the cause [C-062]', async () => {
     const token = secret('in a stream')
     const body = new ReadableStream({

@@ -3,7 +3,8 @@ import { rawDatabase } from './database.ts'
 import { queryTraitsOf } from './engine/engine.ts'
 
 /**
- * Every table of data. Children come before parents, because foreign keys refuse the other order. The `grant_id` of
+ * The tables of data without `agent_trigrams`, which the engine clears in its own way. Children come before parents, because foreign keys
+ * refuse the other order. The `grant_id` of
  * `authorization_codes` is no foreign key.
  */
 const childrenFirst = [

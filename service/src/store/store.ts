@@ -15,8 +15,8 @@ import { tenantStore } from './tenant-store.ts'
 export type { Db } from './database.ts'
 
 /**
- * The data of a service. A call of the API reaches the data of its tenant through `forTenant` only. Logins, the command, resets, exports
- * and the index of search texts work across tenants.
+ * The data of a service. A call of the API reaches the data of its tenant through `forTenant` only. Logins, the command, resets, exports,
+ * and `indexAgents`, which completes the index of search texts at a start, work across tenants.
  */
 export interface Store {
   /** For the functions of `tables/` about users, clients, logins and tokens. */

@@ -44,10 +44,11 @@ async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFi
 }
 
 /**
- * Checks each secret at once. Wrong ones start a wait of their client key and their address. Until it ends, a wrong secret gets 429 in
- * place of 401, and counts as no failure (S-044). A correct secret is always accepted, so that other senders at the same address cannot
- * lock this client out. A secret that the service made has 256 random bits, so that unlimited guesses do not find it. A secret in the
- * data that fill a new database (a seed) has at least `leastSecretCharacters`, 32 (seed/seed-schema.ts).
+ * Compares a presented secret without a delay, also during a wait. After some free failures (`freeFailures` in
+ * credentials/throttle-policies.ts), each wrong secret starts a wait of its client key, and of its address if that is known. Until it
+ * ends, a wrong secret gets 429 in place of 401, and counts as no failure (S-044). A correct secret is always accepted, so that other
+ * senders at the same address cannot lock this client out. A secret that the service made has 256 random bits, so that unlimited guesses
+ * do not find it. A secret in the data that fill a new database (a seed) has at least `leastSecretCharacters`, 32 (seed/seed-schema.ts).
  */
 async function authenticateBySecret(
   c: Context<HttpEnvironment>,

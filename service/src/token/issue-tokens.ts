@@ -20,9 +20,9 @@ export interface IssuedTokens {
 }
 
 /**
- * The result of a code or refresh token inside its transaction. Refusals are values, because an error would roll back
- * the count of attempts and the revocation. `reused`: a used code or token was presented again. Its authorization is
- * revoked (S-087).
+ * The result of a code or refresh token inside its transaction. A refusal is a value and no error, because an error would roll the
+ * transaction back, with the count of attempts at a code (`countAttempt`) and the revocation after a reuse. `reused`: a used code or
+ * token was presented again. Its authorization is revoked (S-087).
  */
 export type IssueResult =
   | { kind: 'issued'; tokens: IssuedTokens }

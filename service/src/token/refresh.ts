@@ -91,7 +91,8 @@ async function checkAndIssue(
   if (eligibility === 'account-inactive') return { kind: 'invalid' }
   if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
   if (!isSameScope(presented.scope, authorization.scope)) return { kind: 'other-scope' }
-  // Only an unused token can be too old. A used one gives its successor again, whose idle life is far longer than `graceMs`.
+  // A used token comes this far only in its grace period, and gives its successor again, whose idle life is far longer than `graceMs`. So
+  // only the idle life of an unused token is checked.
   if (token.usedMs === null && token.idleExpiresMs <= nowMs) return { kind: 'invalid' }
   const { permissions } = eligibility
   return {

@@ -11,8 +11,8 @@ export interface BackendClientState extends SessionState {
 }
 
 /**
- * Returns the text that other pages get: `sessionRef`, or else `reason`, or else `status`. It differs if another user signed in, or
- * no user is signed in. Other pages take over only the reason `signed_out` (session.ts).
+ * Returns the text that other pages get: `sessionRef`, or else `reason`, or else `status`. It differs after another sign-in, or if no
+ * user is signed in. Other pages take over only the reason `signed_out` (session.ts).
  */
 export function summaryOf({ sessionRef, reason, status }: BackendClientState): string {
   return sessionRef ?? reason ?? status

@@ -27,7 +27,10 @@ export function unusableBodyResponse(problem: BodyProblem, { maxBodyBytes }: Pro
   return { response: errorResponse(500, { code: 'config_invalid', message }), refusal: 'body_read' }
 }
 
-/** Returns the response for an error of the session, of the connection, or of a `received` response that cannot be passed on. */
+/**
+ * Returns the response for an error of the session, of the connection, or of a response that cannot be passed on. `received` is the response
+ * of the API, if it came before the error (`forward` in forward.ts).
+ */
 export function failedResponse({ config }: BackendContext, error: unknown, received: Response | undefined): Forwarded {
   if (error instanceof UnusableResponseError) return refusedResponse(error.message)
   if (isAgentAuthError(error)) {
@@ -39,7 +42,7 @@ export function failedResponse({ config }: BackendContext, error: unknown, recei
   }
   // With `redirect: 'error'`, `fetch` rejects, and only its text says why.
   if (refusedRedirect.test(`${error} ${(error as Error).cause}`)) return refusedResponse(redirectMessage)
-  const message = 'The API could not be reached. Try again.'
+  const message = `${received ? 'The response of the API could not be passed on' : 'The API could not be reached'}. Try again.`
   return {
     response: errorResponse(502, { code: 'request_failed', message, retryable: true }),
     cause: received ? causeOf(error) : unreachedCause(error, config.baseUrl, 'baseUrl'),

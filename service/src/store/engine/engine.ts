@@ -52,7 +52,7 @@ export interface QueryTraits {
 export interface TrigramIndex {
   create(db: RawDatabase): Promise<void>
   add(tx: RawDatabase, agents: { id: number; trigrams: number[] }[]): Promise<void>
-  /** Returns the condition that a row of the table has all of these, of which there is at least one. */
+  /** Returns the condition that a row of the table has all of these trigrams. The list must not be empty. */
   hasAll(trigrams: number[]): RawBuilder<SqlBool>
   clear(tx: RawDatabase): Promise<void>
 }
@@ -63,8 +63,8 @@ export function queryTraitsOf(db: RawDatabase): QueryTraits {
 }
 
 /**
- * Returns the dialect with two changes. Its adapter carries the traits. A rollback that fails does not replace the first error,
- * which says what happened: after some errors (a full disk, a lost connection) the engine has rolled back already.
+ * Returns the dialect with two changes. Its adapter carries the traits. An error of a rollback is ignored, because the first error says
+ * what happened: after some errors (a full disk, a lost connection) the engine has rolled back already, so that the rollback fails.
  */
 export function serviceDialect(dialect: Dialect, queryTraits: QueryTraits): Dialect {
   return {

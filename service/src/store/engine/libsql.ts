@@ -123,6 +123,7 @@ async function describeIndexes(
   table: string,
   selectivity: Record<string, number[]>,
 ): Promise<void> {
+  // This form of ANALYZE measures no table. It makes sqlite_stat1 here, and at the end the planner load the new figures.
   await sql`analyze sqlite_schema`.execute(db)
   await sql`delete from sqlite_stat1 where tbl = ${table}`.execute(db)
   for (const [index, rows] of Object.entries(selectivity)) {

@@ -36,7 +36,8 @@ async function insert(tx: RawDatabase, agents: { id: number; trigrams: number[] 
   await tx
     .insertInto('agent_trigrams')
     .values(agents.map(({ id, trigrams }) => ({ rowid: id, trigrams: arrayOf(trigrams) })))
-    // An older version deletes agents without their trigrams, and a seed may give their ids again.
+    // A process of an older version may still run after the migration. Its reset deletes agents without their rows here, and a seed can
+    // give their ids again.
     .onConflict((same) => same.column('rowid').doUpdateSet({ trigrams: sql`excluded.trigrams` }))
     .execute()
 }

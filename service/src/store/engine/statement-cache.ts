@@ -12,7 +12,7 @@ export function cachingStatements(database: SqliteDatabase): SqliteDatabase {
       const known = statements.get(text)
       if (known !== undefined) return known
       const statement = withFixedReader(database.prepare(text))
-      // The oldest statement is removed, because each shape of a filter is a text of its own.
+      // Each shape of a filter is a text of its own, so there is a limit. The oldest statement is removed.
       if (statements.size >= storeLimits.preparedStatements) statements.delete(statements.keys().next().value ?? '')
       statements.set(text, statement)
       return statement

@@ -29,7 +29,10 @@ export type Pause = () => Promise<void>
 
 /** Separates fields. No search finds it, because `foldCase` replaces each line break of a field and of a search value by `lineBreak`. */
 export const betweenFields = '\n'
-/** A capital letter that folded text cannot have by itself, because `foldCase` makes it a small one before. */
+/**
+ * Stands for a line break in folded text. `foldCase` makes all letters small before it writes this capital letter, so no letter of the text
+ * becomes it.
+ */
 const lineBreak = '\u00c0'
 
 /**

@@ -31,7 +31,10 @@ export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | OwnColumn
 
 /** The agents of one tenant. */
 export interface ParentAgents {
-  /** Pauses between its queries and before it returns, on libSQL more often. Default: one turn of the event loop. */
+  /**
+   * Pauses before it reads the rows of the page and before it returns, on libSQL also between the parts of the page and of a search in
+   * steps. Default: one turn of the event loop.
+   */
   search(search: Search<ParentAgentColumn>, pause?: Pause): Promise<Found<ParentAgentRow>>
   /** Returns undefined if the tenant has an agent with this key already. */
   create(agent: NewParentAgent): Promise<ParentAgentRow | undefined>

@@ -28,8 +28,8 @@ export async function searchTenant<Column extends string>(
   return reading.execute(async (tx) => {
     const ids = await candidates?.(tx)
     if (ids?.length === 0) return { rows: [], count: 0 }
-    // Only PostgreSQL knows `any`. On libSQL there are no ids here: a search of models passes no `candidates`, and a search of agents
-    // with a search value runs in steps (parent-agents.ts).
+    // Only PostgreSQL knows `any`. On libSQL there are no ids here: a search of models passes no `candidates`, a search of agents with a
+    // search value runs in steps (parent-agents.ts), and for one without, `fewCandidates` returns undefined.
     const scoped = () =>
       tx
         .selectFrom(table)
