@@ -245,3 +245,20 @@ describe('two sign-ins that could both not be saved', () => {
     },
   )
 })
+
+it.each([
+  ['newer', '{"v":2}'],
+  [
+    'foreign',
+    JSON.stringify({ v: 1, owner: 'another name', id: 'theirs', rev: 1, accessToken: 'at', obtainedAtMs: 1 }),
+  ],
+])('a sign-in that finds a %s record reports it and leaves it, without another read [C-057]', async (reason, text) => {
+  const { realm, service } = sessionRig()
+  const records = sharedRecords()
+  const name = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
+  records.items.set(name, text)
+  const { session, eventsOf } = realm({ storage: records.handle() })
+  await session.signIn(service.issue())
+  expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason }])
+  expect(records.items.get(name)).toBe(text)
+})
