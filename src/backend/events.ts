@@ -36,8 +36,8 @@ export type BackendEvent =
 export type StorageOperation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'
 
 /**
- * A logout with the cookie of a session, also if its record may remain because the storage failed. None for a session that is known to be
- * gone.
+ * A logout with the cookie of a session, also if its record may remain because the storage failed. If the session is known to be
+ * gone, the logout emits no event.
  */
 export interface LoggedOutEvent {
   readonly type: 'logged_out'

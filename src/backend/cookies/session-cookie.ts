@@ -11,8 +11,9 @@ import { sha256 } from './sha256.ts'
 /**
  * The form of a session id: when its login began, in seconds to base 36, and 256 random bits. A session has three names. The id is
  * the value of the cookie. The key is a hash of the id, and the app may see it. `sessionName` makes the name of the record from the key.
- * cookie-attributes.ts sets the attributes of the cookie. No secret protects it, because nobody can guess it: the option `secrets` encrypts
- * the cookies of pending logins only (pending-login-keys.ts).
+ * cookie-attributes.ts sets the attributes of the cookie. The random bits protect the
+ * session id against guesses, so no key is needed. The option `secrets` encrypts the cookies of pending logins only
+ * (pending-login-keys.ts).
  */
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
 
