@@ -33,15 +33,16 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
       problems.report('write_failed')
       return { ifNoEffect: unread, effect: 'none' }
     })
-  if (!failed) return
+  // A refresh may have replaced the tokens meanwhile and have failed to save them too.
+  const { record: latest, expected } = current
   // No new object, because `confirm` and others recognize the tokens by `===`.
-  record.late = true
-  await confirm(parts, record, failed)
+  if (latest?.id === record.id && expected.kind !== 'saved') latest.late = true
+  if (failed) await confirm(parts, record, failed)
 }
 
 /**
- * Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. `tokenGetter` (access-token.ts) calls it at the
- * end of each `getAccessToken` that has not changed the tokens in memory.
+ * Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. access-token.ts calls it when
+ * `getAccessToken` returns a token that is already in memory, and at the end of each other call that has not changed the tokens.
  */
 export function pendingSave(parts: SessionParts): () => void {
   const { config, current, problems } = parts
