@@ -27,7 +27,7 @@ export interface Backend {
   serves(method: string, pathname: string): boolean
   /**
    * Emits `setup_problem` on loopback if some routes of the backend arrive at this mount of a framework and others do not. A mount at
-   * the whole path of one route is not reported. `toNodeHandler` and `toFastifyPlugin` call it.
+   * the whole path of one route, with no route below it, is not reported. `toNodeHandler` and `toFastifyPlugin` call it.
    */
   checkMount(mount: Mount): void
   /** The path of the four routes. */

@@ -85,9 +85,9 @@ export interface ProxiedEvent {
   /** How long it took until the response began, with the wait for its turn, in milliseconds. */
   readonly durationMs: number
   /**
-   * Why the response is not the API's. There is no cause if the browser left, or if its request body was late (408). For an error of the
-   * session there is one only if the token endpoint did not respond, or if the token was not there when the time of the route was over
-   * (503).
+   * Why the response is not the API's. It is absent if the browser left, or if its request body was late (408). If there was no token for
+   * the request, the cause is set in two cases: the token endpoint did not respond, or the token was not there when the `timeoutMs` of
+   * the route was over (503).
    */
   readonly cause?: ErrorCause
 }

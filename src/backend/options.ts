@@ -6,8 +6,8 @@ import type { ProxyRouteOptions } from './proxy/allowed-routes.ts'
 import type { ProxyHeaderNames } from './proxy/headers.ts'
 
 /**
- * The options of `createAuthConfig`, whose `redirectUri` is `{basePath}/callback` of the app's origin, and these. The public address
- * comes from `redirectUri` only: `Host` and `X-Forwarded-*` do not change it.
+ * A backend takes all options of `createAuthConfig` and those below. `redirectUri` must be `{basePath}/callback` at the origin of the app.
+ * The public address comes from `redirectUri` only: `Host` and `X-Forwarded-*` do not change it.
  */
 export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   /** Stores the sessions. Several processes need a storage that they share, with `withLock`. */

@@ -31,8 +31,8 @@ export interface SetupProblems {
 }
 
 /**
- * Emits each problem once, and only for an app on loopback, because its developer sees a browser's error page or a 404 otherwise.
- * Elsewhere a reverse proxy may change the host.
+ * Emits each problem once. Without these events, the developer sees only an error page of the browser or a 404. It emits them for an app on
+ * loopback only, because elsewhere a reverse proxy may change the host.
  */
 export function setupProblems(origin: string, emit: (event: SetupProblemEvent) => void): SetupProblems {
   const app = new URL(origin)
@@ -76,8 +76,8 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
         route.includes(` ${path}/`) && (!methods || methods.includes(route.replace(/ .*/, '')))
       const hidden = routes.filter((route) => !arrives(route))
       // If no route is below the mount path, nothing is reported. The path may still contain the value of a parameter, or a part of
-      // it, that `beforeFirstValue` did not find, and no event may contain such a value. The path of one whole route has no route
-      // below it either, so a handler that is mounted at one whole route is not reported.
+      // it, that `beforeFirstValue` did not find, and no event may contain such a value. A handler that is mounted at
+      // the path of one whole route is not reported either, if no other route is below that path.
       if (hidden.length === 0 || hidden.length === routes.length) return
       const where = `mounted under ${path || '/'}, where ${hidden[0]} does not arrive`
       report('mount', `The backend is ${where}. Mount it by use(…) without a path.`)

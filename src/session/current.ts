@@ -27,7 +27,10 @@ export interface CurrentSession {
   readonly expired: string | undefined
   /** The record that the storage should show. It has a meaning only while there are tokens. */
   readonly expected: ExpectedRecord
-  /** Rises with every change and with `ignoreReads`, so that a read that began before can be discarded. */
+  /**
+   * Rises with every change of the tokens or of `expected`, with every end, and with `ignoreReads`, so that a read that began before
+   * can be discarded.
+   */
   readonly version: number
   /** Makes `revalidate` (storage-sync.ts) discard a read of its own that began before now. A read of a refresh or a save still counts. */
   ignoreReads(): void

@@ -23,8 +23,9 @@ export interface UnsavedRecord {
    *
    * - `unsaved`: no write of this sign-in has taken effect, or its record became unreadable and is removed. A missing record is no
    *   sign-out.
-   * - `perhaps_saved`: a write failed, and it may have taken effect. If a read shows the record in `over`, it did not. If `over` is
-   *   `unread`, a first read that shows an earlier sign-in proves the same. A missing record is a sign-out elsewhere.
+   * - `perhaps_saved`: a write failed, and it may have taken effect. A missing record is a sign-out elsewhere, also if `over` is
+   *   `absent`. If a read shows another record, and it is the one in `over`, the write took no effect. If `over` is `unread`, a first
+   *   read that shows an earlier sign-in proves the same.
    * - `was_saved`: a write took effect, or no read can prove any more that none did. `perhaps_saved` becomes `was_saved` if a read shows
    *   another older record than the one in `over`, which it replaces there. A missing record is a sign-out elsewhere.
    */

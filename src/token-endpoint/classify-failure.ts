@@ -34,7 +34,8 @@ const shownCode = /^[a-z_]{1,64}$/
 export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {
   if ('lost' in result) return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'
   const { status, media, body } = result
-  // 429 and 503: the service asks to wait. 408: the request was too slow. All may be sent again later.
+  // 429 and 503: the service asks to wait. 408: the request was too slow. A refresh may be sent again later. A code may not, because it
+  // counts as used once it was sent (`tokenError`).
   if ([408, 429, 503].includes(status)) return 'busy'
   // 5xx: a server or a proxy failed, which is no verdict on the grant. Below 200: an opaque response, which only a `fetch` of the app can
   // give, has the status 0. That of an opaque redirect is 302 here (response.ts).
@@ -122,8 +123,8 @@ function verdictOnResponse(
     case 'terminal':
       return ['grant_rejected', `${what} The user must sign in again.`]
     case 'config':
-      // A shown code means that the service refused the client, and so does a 402 or 403 without one. A 400 or 401 comes here with a code
-      // only, perhaps one that is not shown (`shownCode`), and means the same. Any other status means a wrong address.
+      // A shown code means that the service refused the client, and so does a 402 or 403 without one. A 400 or 401 is here only if it had
+      // a code that is not shown (`shownCode`), and means the same. Any other status means a wrong address.
       return error || (status >= 400 && status <= 403)
         ? ['client_rejected', `${what} ${remedy ?? 'Developer: check clientId, clientSecret and the registration.'}`]
         : ['config_invalid', `${origin} ${reply}. ${checkAddress}`]

@@ -25,8 +25,9 @@ export interface SeedRows {
 
 /**
  * Reads the rows of a seed as they were at one moment. The same data give the same export (seed/export-seed.ts). The export groups redirect
- * URIs and approvals by client, so these need no further order here. The transaction is read-only. One that may write would lock the
- * data file, so that a running service could not write to it until the end.
+ * URIs and approvals by client. So redirect URIs are ordered only within a client, and approvals, of which a client has one, not at all.
+ * The transaction is read-only. One that may write would lock the data file, so that a running service could not write to it until the
+ * end.
  */
 export function readSeedRows(db: Db, nowMs: number): Promise<SeedRows> {
   const reading = rawDatabase(db).transaction().setIsolationLevel('repeatable read').setAccessMode('read only')

@@ -54,7 +54,7 @@ export function idleExpiry({ expiresMs }: Authorization, clientKind: 'public' | 
 
 /**
  * Issues and stores an access token. It lives as long as the option `accessTokenLifeMs` says (default:
- * `lifetimeRanges.accessTokenLifeMs.standard` in lifetimes.ts, 10 minutes).
+ * `lifetimeRanges.accessTokenLifeMs.standard` in lifetimes.ts, 10 minutes), but no longer than the authorization.
  */
 export async function issueAccessToken(
   service: ServiceContext,

@@ -27,10 +27,11 @@ export type PageSession = [current: CurrentState, methods: SessionMethods, reval
  * `maxBackoffMs`, 30 s. Otherwise it reads when the page comes back, another client reports a change, a request gets 401 (client.ts), or
  * the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out, here or in another client, sets `heardReason` to
  * `signed_out`, until a read that began later has succeeded. An end that is seen in this time gets it as its reason. The response of a
- * read counts only if the state is still the one at its beginning (`replaceable`). A page may show a sign-out already. Another sign-out
- * then changes no state, but a read that began before it may report `signed-in`. So `signOut`, and a sign-out that such a page hears of,
- * set `replaceable` to undefined. The response does not count then, and the read is repeated. On a server there is no page, and the state
- * stays `loading`. Returns the state, what a page does with its session, and a function that asks the backend again and never rejects.
+ * read counts only if the state is still the one at its beginning, which `replaceable` holds during the read. A sign-out does not change
+ * the state of a page that already shows `signed-out` with this reason. A read that began before such a sign-out may still report
+ * `signed-in`. So this page sets `replaceable` to undefined after `signOut`, and when it hears of a sign-out that it already shows. Then
+ * the response does not count, and the next read follows after `firstBackoffMs`. On a server there is no page, and the state stays
+ * `loading`. Returns the state, what a page does with its session, and a function that asks the backend again and never rejects.
  */
 export function pageSession(base: string, signal: AbortSignal): PageSession {
   let problem: unknown

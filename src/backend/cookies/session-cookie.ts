@@ -12,8 +12,8 @@ import { sha256 } from './sha256.ts'
  * The form of a session id: when its login began, in seconds to base 36, and 256 random bits. A session has three names. The id is
  * the value of the cookie. The key is a hash of the id, and the app may see it. `sessionName` makes the name of the record from the key.
  * cookie-attributes.ts sets the attributes of the cookie. The random bits protect the
- * session id against guesses, so no key is needed. The option `secrets` encrypts the cookies of pending logins only
- * (pending-login-keys.ts).
+ * session id against guesses, so this cookie is neither signed nor encrypted. The option `secrets` encrypts the cookies of pending logins
+ * only (pending-login-keys.ts).
  */
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
 
@@ -61,7 +61,7 @@ export function isSessionKey(text: string): boolean {
 
 /**
  * Throws `config_invalid` for a value that is no key: no text, an empty text, or the cookie in its place. Every other text may be
- * the key that a script chose.
+ * a key of the app's own: a server without a browser can keep a session in the same storage, under the `key` of its `createSession`.
  */
 export function checkSessionKey({ sessionCookie }: BackendContext, key: unknown): void {
   checkArgument('key', key, 'string')

@@ -52,7 +52,7 @@ export function nodeListener(caller: string, backend: Backend): NodeListener {
   }
 }
 
-/** Returns the beginning of a route of Express, without a slash at its end, before its first parameter, wildcard or option. */
+/** Returns a route of Express up to its first parameter, wildcard or option, without the slash before that. */
 function beforeFirstParameter(path: string): string {
   return path.replace(/\/?[:*{(].*$/, '')
 }

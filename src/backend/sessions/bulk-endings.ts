@@ -39,8 +39,9 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
   const allName = `${sessionName(config, '')}:ended`
   /**
    * Exists once the sessions of any subject were ended. Until then the check of a record reads no ending of a single subject.
-   * `endSessionsOf` writes the ending of the subject first, and this record last. A sign-in may come between the two writes. It must note
-   * the ending of its subject, or that would end the new session later. So `signInId` reads it also if this record does not exist.
+   * `endSessionsOf` writes the ending of the subject first, and this record last. A sign-in between the two writes comes after the ending
+   * of its subject and must note it. If it did not, that ending would end the new session once this record exists. So `signInId` reads
+   * the ending of the subject even if this record does not exist.
    */
   const anySubjectName = `${sessionName(config, '')}:ended-subjects`
   const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`
@@ -64,9 +65,10 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
         (found) => found !== undefined || after(read(anySubjectName, 'recent'), (any) => !!any),
       ),
     hasEnded: (name, record) =>
-      // Marks have no order: each one that differs from the noted one counts as a later ending (`isBefore`). The mark that was read may
-      // be an old one, because this process remembers marks, and a database may read from a copy that lags behind. It would end a valid
-      // session. So the marks are read again.
+      // A sign-in notes the marks of the endings before it (`signInId`). Marks have no order: any other mark than the noted one counts as
+      // a later ending (`isBefore`). The mark that was read may be older than the noted one, because this process remembers marks, and a
+      // database may read from a copy that lags behind. It would end a valid session. So `confirmed` reads the marks
+      // again, and then once more under a lock, because under a lock no database reads from a copy.
       after(isOverBy(record, 'recent'), (ended) => ended && confirmed(sessions, name, () => isOverBy(record, 'now'))),
     async signInId(tokens) {
       const subject = subjectOf(tokens)
@@ -103,8 +105,8 @@ function isOver(record: SessionRecord, { all, own }: Concerning): boolean {
 
 /**
  * Returns whether the sign-in came before the ending. The id of a sign-in here has a part for each mark (`signInId`). The part is
- * empty if no ending existed then, so every later ending differs from it. The id of a script has no such parts, so the times are
- * compared.
+ * empty if no ending existed then, so every later ending differs from it. The id of a sign-in outside of this backend, with a key of the
+ * app's own, has no such parts, so the times are compared.
  */
 function isBefore(record: SessionRecord, ending: EndingMark | undefined, noted: string | undefined): boolean {
   if (!ending) return false

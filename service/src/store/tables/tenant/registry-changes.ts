@@ -6,7 +6,7 @@ import type { RawDatabase } from '../../database.ts'
 export interface RegistryChange {
   atMs: number
   event: RegistryEvent
-  /** The id of a user, or `command line`. `list` returns the email address of the user instead of the id, if the user still exists. */
+  /** The id of a user, or `command line`. `list` returns the user's email address in its place, if the tenant still has the user. */
   actor: string
   clientId: string
 }
