@@ -18,6 +18,8 @@ test.each([
   [['login', '--authURL', 'x'], 'there is no option --authURL; did you mean --auth-url?'],
   [['login', '--base_url', 'x'], 'there is no option --base_url; did you mean --base-url?'],
   [['login', '--id', 'x'], 'there is no option --id; did you mean --client-id?'],
+  [['status', '--prafjle', 'x'], 'there is no option --prafjle; did you mean --profile?'],
+  [['status', '--prafjla', 'x'], 'there is no option --prafjla'],
   [['status', '-p'], 'there is no option -p'],
   [['status', '-profile', 'x'], 'there is no option -profile; did you mean --profile?'],
   [['login', '-auth-url=x'], 'there is no option -auth-url; did you mean --auth-url?'],
