@@ -191,3 +191,11 @@ test('the values of a request are read when its login is shown, and not with the
   expect(values).not.toHaveBeenCalled()
   expect(logins.find('1')?.steps[0]?.sent).toEqual([['state', 'xyz']])
 })
+
+test('a member of a token request that is no text is not shown, and its page opens [S-086 A-65]', async () => {
+  await refresh(service, clientOf(service, 'Demo public'), 'unknown', { state: 5 })
+  const { html, status } = await view('/logins/1')
+  expect(status).toBe(200)
+  expect(plain(html)).toMatch(/Refresh POST \/auth\/v1\/token .*refresh_token/)
+  expect(plain(html)).not.toMatch(/ state /)
+})
