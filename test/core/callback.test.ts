@@ -142,6 +142,17 @@ describe('whose callback it is', () => {
     },
   )
 
+  it.each(['state', 'codeVerifier', 'clientId', 'tokenEndpoint', 'issuer'] as const)(
+    'with a login whose %s is empty or no text: flow_not_found [C-019]',
+    async (member) => {
+      const pending = await begin()
+      for (const value of ['', 5, null]) {
+        const read = () => readCallback({ ...pending, [member]: value }, callbackUrl(pending, { code: 'c' }), at)
+        expect(await failure(read)).toMatchObject({ code: 'flow_not_found' })
+      }
+    },
+  )
+
   it('a callback counts for ten minutes, not a second longer [C-012]', async () => {
     const pending = await begin()
     const read = (afterMs: number) => () =>

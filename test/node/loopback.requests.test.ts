@@ -1,4 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { PassThrough } from 'node:stream'
 import { type AuthConfig, createAuthConfig } from 'agent-auth'
@@ -164,12 +165,42 @@ describe('a request', () => {
     expect(await settled).toEqual(signedIn)
   })
 
+  test('may have a port up to 65535 [C-131]', async () => {
+    const { settled, callback } = await started(configWith(), { ports: [65_535, 0] })
+    expect((await send(callback)).status).toBe(303)
+    expect(await settled).toEqual(signedIn)
+  })
+
+  test('may come within ten minutes, the longest timeoutMs [C-132]', async () => {
+    const { settled, callback } = await started(configWith(), { timeoutMs: 600_000 })
+    expect((await send(callback)).status).toBe(303)
+    expect(await settled).toEqual(signedIn)
+  })
+
   const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
   test.runIf(hasIpv6)('reaches a redirect URI at [::1], with the brackets of a URL [C-130]', async () => {
     const { settled, redirectUri, callback, origin } = await started(configWith('http://[::1]/callback'))
     expect(redirectUri).toMatch(/^http:\/\/\[::1\]:\d+\/callback$/)
     expect((await send(callback)).status).toBe(303)
     expect((await send(`${origin}/callback/done`)).status).toBe(200)
+    expect(await settled).toEqual(signedIn)
+  })
+
+  test.runIf(hasIpv6)('arrives at [::1] on a machine without IPv4 [C-130]', async () => {
+    const original = Server.prototype.listen
+    const listen = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (
+      this: Server,
+      ...given: unknown[]
+    ) {
+      const [{ host }] = given as [{ host: string }]
+      if (host !== '127.0.0.1') return Reflect.apply(original, this, given)
+      process.nextTick(() => this.emit('error', Object.assign(new Error('no such address'), { code: 'EADDRNOTAVAIL' })))
+      return this
+    })
+    onTestFinished(() => listen.mockRestore())
+    const { settled, callback, redirectUri } = await started()
+    expect(redirectUri).toMatch(/^http:\/\/\[::1\]:\d+\/callback$/)
+    expect((await send(callback)).status).toBe(303)
     expect(await settled).toEqual(signedIn)
   })
 })
