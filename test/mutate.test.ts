@@ -137,6 +137,16 @@ describe('the verdict of npm run mutate', () => {
     expect(runs).toEqual([])
   })
 
+  test('is that of a second run if the first ends before it prints the test that failed', async () => {
+    const runs: Run[] = [
+      { outcome: 'failed', output: ' Tests  6 passed (208)\n' },
+      { outcome: 'failed', output: ' FAIL  |library| test/a.test.ts > holds\n' },
+      { outcome: 'failed', output: ' FAIL  |library| test/a.test.ts > holds\n' },
+    ]
+    expect(await verdictAfter(() => runs.shift())).toMatchObject({ outcome: 'killed' })
+    expect(runs).toEqual([])
+  })
+
   test('is none if the run fails without a test that fails', async () => {
     await expect(verdictAfter(() => ({ outcome: 'failed', output: 'No test files found' }))).rejects.toThrow(
       'No test files',

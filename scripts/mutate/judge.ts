@@ -12,6 +12,9 @@ export interface Verdict {
 
 type Tester = (files: readonly string[]) => Promise<Run>
 
+const failedTest = /^ *FAIL +(?:\|\w+\|)? *((\S+\.test\.tsx?)\b.*)$/m
+const unhandled = /Unhandled (?:Errors?|Rejection)/
+
 /** How many test files run first and then, because most mutants fail those that are nearest. */
 const nearest = 8
 const near = 32
@@ -34,7 +37,7 @@ export async function judge(mutant: Mutant, workshop: Workshop, silenceLimitS: n
 /** A test counts if it fails twice, because on a busy machine one may fail by itself. */
 async function batchVerdict(batch: readonly string[], test: Tester): Promise<Verdict | undefined> {
   if (batch.length === 0) return undefined
-  const verdict = verdictOf(await test(batch))
+  const verdict = await verdictOfRun(batch, test)
   const { testFile } = verdict ?? {}
   if (testFile === undefined || !batch.includes(testFile)) return verdict
   if ((await test([testFile])).outcome !== 'passed') return verdict
@@ -44,11 +47,21 @@ async function batchVerdict(batch: readonly string[], test: Tester): Promise<Ver
   )
 }
 
+/** A run with `--bail` can end before it prints the test that failed, so a run without such a test is repeated once. */
+async function verdictOfRun(batch: readonly string[], test: Tester): Promise<Verdict | undefined> {
+  const run = await test(batch)
+  return isUnexplained(run) ? verdictOf(await test(batch)) : verdictOf(run)
+}
+
+function isUnexplained({ outcome, output }: Run): boolean {
+  return outcome === 'failed' && !failedTest.test(output) && !unhandled.test(output)
+}
+
 function verdictOf({ outcome, output }: Run): Verdict | undefined {
   if (outcome === 'passed') return undefined
   if (outcome === 'hung') return { outcome: 'killed', by: 'hanging' }
-  const failed = /^ *FAIL +(?:\|\w+\|)? *((\S+\.test\.tsx?)\b.*)$/m.exec(output)
+  const failed = failedTest.exec(output)
   if (failed?.[1] && failed[2]) return { outcome: 'killed', by: failed[1], testFile: failed[2] }
-  if (/Unhandled (?:Errors?|Rejection)/.test(output)) return { outcome: 'killed', by: 'an unhandled error' }
+  if (unhandled.test(output)) return { outcome: 'killed', by: 'an unhandled error' }
   throw new Error(`the test run ended without a failed test:\n${output.slice(-2_000)}`)
 }
