@@ -18,6 +18,7 @@ test('every command but these is one of ours', () => {
     'pretest',
     'test',
     'test:unit',
+    'pretest:e2e',
     'test:e2e',
     'demo',
     'command',

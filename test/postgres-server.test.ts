@@ -1,6 +1,9 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { freshDatabase } from './support/fresh-database.ts'
+import { memoryFolder, openFolder } from './support/postgres-program.ts'
 
 test('two fresh databases on one real PostgreSQL see nothing of each other', async () => {
   const databases = await Promise.all([freshDatabase(), freshDatabase()])
@@ -20,4 +23,15 @@ test('two fresh databases on one real PostgreSQL see nothing of each other', asy
   await Promise.all(databases.map((database) => database.drop()))
   const gone = new pg.Client({ connectionString: databases[0]?.url })
   await expect(gone.connect()).rejects.toMatchObject({ code: '3D000' })
+})
+
+test('the databases of a run are in memory only if its folder is there, open, and has the room', async () => {
+  const folder = await mkdtemp(join(openFolder(), 'agent-postgres-test-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await chmod(folder, 0o755)
+  expect(memoryFolder(folder, 1)).toBe(folder)
+  expect(memoryFolder(folder, Number.MAX_SAFE_INTEGER)).toBe(openFolder())
+  expect(memoryFolder(join(folder, 'none'), 1)).toBe(openFolder())
+  await chmod(folder, 0o700)
+  expect(memoryFolder(folder, 1)).toBe(openFolder())
 })

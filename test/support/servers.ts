@@ -8,7 +8,7 @@ import type { ServerName } from './servers-client.ts'
 // that needs none waits for none; all are stopped at the end.
 
 const starters: Record<ServerName, () => Promise<RunningServer>> = {
-  postgres: async () => (await import('./postgres-server.ts')).startPostgres(),
+  postgres: async () => (await import('./postgres-server.ts')).startPostgres({ data: 'memory' }),
   redis: async () => (await import('./redis-server.ts')).startRedis(),
   command: async () => {
     const { file, remove } = await (await import('../../service/test/processes.ts')).bundleCommand()

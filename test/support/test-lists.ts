@@ -55,8 +55,8 @@ export const unitTests: string[] = [
   'token-endpoint',
 ].map((room) => `test/${room}/**/*.test.ts`)
 
-/** What `npm run test:e2e` runs in Chromium: pages, the examples as they are started or copied, and the pages of the service. */
-export const browserTests: string[] = [
+/** What `npm run test:e2e` runs: all tests in Chromium, and those that start or copy the examples. */
+export const e2eTests: string[] = [
   'test/browser/**/*.test.ts',
   'test/e2e/**/*.test.ts',
   'test/foreign-projects.test.ts',
