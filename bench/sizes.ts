@@ -26,10 +26,10 @@ const browserSets: Record<string, string[]> = {
 
 /** In bytes, compressed with brotli: what a change may not exceed, and what the set should have. Decision 0014 has the reasons. */
 export const limits: Readonly<Record<string, { readonly budget: number; readonly target: number }>> = {
-  [coreName]: { budget: 15_750, target: 11_500 },
+  [coreName]: { budget: 15_700, target: 11_500 },
   [apiName]: { budget: 2_900, target: 2_500 },
   [redirectName]: { budget: 18_800, target: 14_200 },
-  'agent-auth/browser': { budget: 19_950, target: 15_300 },
+  'agent-auth/browser': { budget: 19_900, target: 15_300 },
   'agent-auth/backend/client': { budget: 1_520, target: 1_500 },
 }
 

@@ -7,7 +7,7 @@ import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.
 import type { CurrentSession } from './session/current.ts'
 import { sessionParts } from './session/parts.ts'
 import { decodeRecord, encodeRecord, isRecord, sessionName } from './session/record.ts'
-import { refreshSchedule } from './session/refresh-retries.ts'
+import { refreshRetries } from './session/refresh-retries.ts'
 import { saveSignIn } from './session/save.ts'
 import { endUnsaved, signOut } from './session/sign-out.ts'
 import type { SessionState } from './session/state.ts'
@@ -117,14 +117,14 @@ export function createHookedSession(
   const { storage = memoryStorage(), key = 'default' } = options
   const parts = sessionParts(config, sessionStore(storage, sessionName(config, key)))
   const { current, sync } = parts
-  const schedule = refreshSchedule(parts, storage.withLock ? 'everywhere' : 'here') // How far its lock reaches.
+  const retries = refreshRetries(parts, storage.withLock ? 'everywhere' : 'here') // How far its lock reaches.
   let firstRemovals: Promise<unknown> = Promise.resolve()
   /** Rises with each call that a waiting `signIn` gives way to: `signIn`, `signOut`, and `resume` after a sign-out. */
   let latestCall = 0
 
   function endHere(): Promise<void> {
     latestCall++
-    schedule.cancel()
+    retries.cancel()
     const { firstRemoval, done } = signOut(parts)
     // `then` drops the result, because each result would hold the one before it.
     firstRemovals = Promise.all([firstRemovals, firstRemoval]).then(() => {})
@@ -137,14 +137,14 @@ export function createHookedSession(
     // A `signOut` first removes the record that it finds. It must not find that of this sign-in, so this sign-in waits.
     await firstRemovals
     if (call !== latestCall) return // A later call takes effect.
-    schedule.cancel()
+    retries.cancel()
     current.set({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own }, { kind: 'first_save', write: 'none' })
     await saveSignIn(parts)
     current.notify()
   }
 
   const methods: Omit<Session, 'state' | 'claims'> = {
-    getAccessToken: tokenGetter(parts, schedule),
+    getAccessToken: tokenGetter(parts, retries),
     signIn: (tokens) => signInAs(randomText(), tokens),
     signOut() {
       const done = endHere()
@@ -157,11 +157,11 @@ export function createHookedSession(
     },
     async resume(options = {}) {
       const { after } = checkOptions('resume', options, resumeKinds)
-      schedule.reset()
+      retries.reset()
       if (after === 'sign-out') {
         // A `signIn` may still wait for a `signOut` here. It began before the sign-out elsewhere, so it must have no effect.
         latestCall++
-        endUnsaved(parts, schedule)
+        endUnsaved(parts, retries)
       }
       await sync.revalidate('now')
     },

@@ -31,8 +31,8 @@ export interface SetupProblems {
 }
 
 /**
- * Emits each problem once. Without these events, the developer sees only an error page of the browser or a 404. It emits them for an app on
- * loopback only, because elsewhere a reverse proxy may change the host.
+ * Emits each problem once. Without these events, the developer sees an error page of the browser, a 404, or nothing. It emits them for an
+ * app on loopback only, because elsewhere a reverse proxy may change the host.
  */
 export function setupProblems(origin: string, emit: (event: SetupProblemEvent) => void): SetupProblems {
   const app = new URL(origin)

@@ -7,7 +7,7 @@ import { decide, type Wanted } from './decide-call.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
 import { freshness } from './freshness.ts'
 import type { SessionParts } from './parts.ts'
-import type { RefreshSchedule, Urgency } from './refresh-retries.ts'
+import type { RefreshRetries, Urgency } from './refresh-retries.ts'
 import { pendingSave } from './save.ts'
 import { isPromise } from './store.ts'
 
@@ -49,7 +49,7 @@ const optionNames: readonly (keyof GetAccessTokenOptions)[] = ['rejected', 'minV
 /** Returns `getAccessToken` of a session: it reads the storage, carries out the decision, and repeats a pending write. */
 export function tokenGetter(
   parts: SessionParts,
-  schedule: RefreshSchedule,
+  retries: RefreshRetries,
 ): ((options?: GetAccessTokenOptions) => Promise<string>) & InMemory {
   const { config, current, sync } = parts
   const savePending = pendingSave(parts)
@@ -75,7 +75,7 @@ export function tokenGetter(
     rejectAnotherSignIn(current, signInAtCall)
     const { record } = current
     try {
-      return await accessToken(parts, schedule, wanted)
+      return await accessToken(parts, retries, wanted)
     } finally {
       // Not if the tokens changed: a refresh has saved the new ones, or its write has just failed or could not be sent.
       if (current.record === record) savePending()
@@ -93,7 +93,7 @@ function rejectAnotherSignIn({ record }: CurrentSession, signInAtCall: string | 
 /** Carries out what `decide` says: returns the current token, refreshes it first, or throws. */
 function accessToken(
   parts: SessionParts,
-  schedule: RefreshSchedule,
+  retries: RefreshRetries,
   { rejected, minValidMs, forceRefresh, signal }: GetAccessTokenOptions,
 ): MaybePromise<string> {
   const { config, current } = parts
@@ -108,7 +108,7 @@ function accessToken(
   if (!record || decision === 'login_required' || decision === 'expire') throw loginRequired()
   if (decision === 'use') return record.tokens.accessToken
   const urgency = decision === 'refresh_required' ? 'required' : 'proactive'
-  return refreshedToken(parts, record, { refresh: () => schedule.refresh(record, urgency, signal), urgency })
+  return refreshedToken(parts, record, { refresh: () => retries.refresh(record, urgency, signal), urgency })
 }
 
 /**

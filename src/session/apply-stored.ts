@@ -42,8 +42,8 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
   }
 
   function load(stored: SessionRecord): void {
-    if (!current.hasEnded(stored.id)) current.set(stored, expectSaved)
-    else if (current.expired !== stored.id) removeUnwanted((still) => isRecord(still) && current.hasEnded(still.id))
+    if (!current.isUnwanted(stored.id)) current.set(stored, expectSaved)
+    else if (current.expired !== stored.id) removeUnwanted((still) => isRecord(still) && current.isUnwanted(still.id))
   }
 
   /**
@@ -72,7 +72,7 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
 }
 
 function change(current: CurrentSession, stored: Stored, record: SessionRecord): void {
-  const decided = reconcile(stored, { record, expected: current.expected, hasEnded: current.hasEnded })
+  const decided = reconcile(stored, { record, expected: current.expected, isUnwanted: current.isUnwanted })
   if (decided.change === 'expect') current.expect(decided.expected)
   if (decided.change === 'take') current.set(decided.record, expectSaved)
   if (decided.change === 'end') current.end('store_lost')

@@ -48,7 +48,7 @@ export interface CurrentSession {
    * Returns whether the record of this sign-in must not be taken: the sign-in ended here or was replaced elsewhere
    * (recent-sign-ins.ts).
    */
-  hasEnded(id: string): boolean
+  isUnwanted(id: string): boolean
   /**
    * Returns whether this access token came from a sign-in that is not the current one. A token that is not remembered counts as one of
    * the current sign-in.
@@ -114,7 +114,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       if (current.state.status === 'loading') current.state = { status: 'signed-out' }
     },
     markEnded: recent.markEnded,
-    hasEnded: recent.hasEnded,
+    isUnwanted: recent.isUnwanted,
     isFromAnotherSignIn(accessToken) {
       const id = current.record?.id
       return (recent.signInOf(accessToken) ?? id) !== id

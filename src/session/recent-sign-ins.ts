@@ -22,8 +22,8 @@ export interface RecentSignIns {
   markReplaced(id: string): void
   /** Notes that this session writes over the record of this sign-in. If that was `replaced`, it came back. */
   markWrittenOver(id: string): void
-  /** Returns whether the record of this sign-in must not be taken. */
-  hasEnded(id: string): boolean
+  /** Returns whether the record of this sign-in must not be taken: it has the mark `ended` or `replaced`. */
+  isUnwanted(id: string): boolean
   /** Notes which sign-in an access token belongs to. */
   noteToken(accessToken: string, id: string): void
   /** Returns the sign-in of a recent access token. */
@@ -49,7 +49,7 @@ export function recentSignIns(): RecentSignIns {
       // Called again for each try of one write. `came_back` stays, so that the record is taken when it comes back after that.
       if (mark !== 'came_back') set(id, mark === 'replaced' ? 'came_back' : 'ended')
     },
-    hasEnded(id) {
+    isUnwanted(id) {
       const mark = markOf(id)
       return mark !== undefined && mark !== 'came_back'
     },

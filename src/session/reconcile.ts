@@ -21,13 +21,14 @@ export interface UnsavedRecord {
   /**
    * What a missing record means.
    *
-   * - `unsaved`: no write of this sign-in has taken effect, or its record became unreadable and is removed. A missing record is no
-   *   sign-out.
+   * - `unsaved`: as far as is known, no write of this sign-in has taken effect, or its record became unreadable and is removed. A missing
+   *   record is no sign-out.
    * - `perhaps_saved`: a write failed, and it may have taken effect. A missing record is a sign-out elsewhere, also if `over` is
    *   `absent`. If a read shows another record, and it is the one in `over`, the write took no effect. If `over` is `unread`, a first
    *   read that shows an earlier sign-in proves the same.
-   * - `was_saved`: a write took effect, or no read can prove any more that none did. `perhaps_saved` becomes `was_saved` if a read shows
-   *   another older record than the one in `over`, which it replaces there. A missing record is a sign-out elsewhere.
+   * - `was_saved`: a write took effect, or no read can prove any more that none did. The second is so if the kind was `perhaps_saved` and
+   *   a read shows an older record that is not the one in `over`. `over` is the shown record from then on. A missing record is a sign-out
+   *   elsewhere.
    */
   readonly kind: 'unsaved' | 'perhaps_saved' | 'was_saved'
   /**
@@ -56,8 +57,8 @@ export function reconcile(
   {
     record,
     expected,
-    hasEnded,
-  }: { record: SessionRecord; expected: ExpectedRecord; hasEnded(signInId: string): boolean },
+    isUnwanted,
+  }: { record: SessionRecord; expected: ExpectedRecord; isUnwanted(signInId: string): boolean },
 ): StoredChange {
   if (stored === 'newer' || stored === 'foreign') return expect({ kind: 'left_alone' })
   // A write that was reported as failed took effect if the record is there.
@@ -71,7 +72,9 @@ export function reconcile(
   if (isToBeWrittenOver(stored, expected))
     return expected.kind === 'perhaps_saved' ? expect({ kind: 'unsaved', over: stored }) : { change: 'none' }
   const isOlder =
-    stored.id === record.id ? stored.rev < record.rev : hasEnded(stored.id) || isEarlierSignIn(stored, record, expected)
+    stored.id === record.id
+      ? stored.rev < record.rev
+      : isUnwanted(stored.id) || isEarlierSignIn(stored, record, expected)
   if (!isOlder) return { change: 'take', record: stored }
   // - An older record of this sign-in proves that a write took effect: `was_saved`.
   // - The record of another sign-in proves nothing after `unsaved`, which stays.
@@ -88,11 +91,12 @@ export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'):
 }
 
 /**
- * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have sent the
- * refresh token that is in memory here. An earlier revision in the storage is enough for that: the other process sends the earlier refresh
- * token, and within the grace period the service responds with the tokens that are in memory here. So it has the same refresh token then.
+ * Returns whether the storage had a record of this sign-in when it was last read or written, and not whether it ever had one. If so,
+ * another process may have sent the refresh token that is in memory here. An earlier revision in the storage is enough for that: the other
+ * process sends the earlier refresh token, and within the grace period the service responds with the tokens that are in memory here. So it
+ * has the same refresh token then.
  */
-export function wasSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
+export function isSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
   return expected.kind === 'saved' || ('over' in expected && isRecord(expected.over) && expected.over.id === id)
 }
 

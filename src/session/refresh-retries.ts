@@ -12,8 +12,8 @@ import { confirmWrite } from './save.ts'
 /** A required refresh is repeated if its outcome is `ambiguous`, `busy` or `foreign`, a proactive one only if it is `ambiguous`. */
 export type Urgency = 'required' | 'proactive'
 
-/** The refreshes of one session: one at a time for all callers, and one schedule of retries. */
-export interface RefreshSchedule {
+/** The refreshes of one session: one at a time for all callers, and one retry delay. */
+export interface RefreshRetries {
   /**
    * Resolves when the current tokens are no longer those of `from`, so that the caller reads the current record. Rejects with the
    * error of the refresh, for example `session_ended`. `signal` ends only this wait. A refresh waits for the lock of the record
@@ -42,7 +42,7 @@ const unscheduled: readonly AgentAuthErrorCode[] = [
   'session_ended',
 ]
 
-export function refreshSchedule(parts: SessionParts, lockReach: LockReach): RefreshSchedule {
+export function refreshRetries(parts: SessionParts, lockReach: LockReach): RefreshRetries {
   const { config, current } = parts
   const { clock, timeoutMs } = config
   const delay = retryDelay(config)
@@ -53,6 +53,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
     const cancel = new AbortController()
     const done = runRefresh(parts, from, { lockReach, signal: cancel.signal }, delay).finally(() => {
       if (inFlight?.cancel === cancel) inFlight = undefined
+      // The lock is free, unless the refresh was cancelled, or another page or process has the lock.
       current.notify()
     })
     inFlight = { id: from.id, done, cancel }
@@ -71,7 +72,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
           await abortable(inFlight?.id === from.id ? inFlight.done : startRefresh(from), signal)
         } catch (error) {
           const { failure, untilMs } = delay
-          // This schedule did not count the failure, for example because the caller stopped waiting.
+          // No retry delay began, for example because only this caller stopped waiting.
           if (!failure || error !== failure) throw error
           const isAfterDeadline = untilMs - startedMs > timeoutMs
           if (isAfterDeadline || attempts >= maxAttempts(failure, urgency)) throw error
@@ -113,7 +114,8 @@ async function runRefresh(
     if (error.code === 'lock_timeout') {
       await sync.revalidate('now')
       const now = current.record
-      // A token that has expired again meanwhile is no token for the caller, so the wait failed.
+      // A token of this sign-in that has expired again meanwhile is no token for the caller, so the wait failed. If the session ended or
+      // is one of another sign-in, `refreshedToken` throws.
       const isExpired = now?.id === from.id && freshness(now, config.clock.monotonicMs()) === 'expired'
       if (now !== from && !isExpired) return
     }

@@ -2,11 +2,12 @@ import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { lateWriterMs, maxStorageOperationMs, maxTimeoutMs } from '../internal/limits.ts'
 import { sleep, succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import { refreshTokens } from '../refresh.ts'
+import type { Tokens } from '../tokens.ts'
 import type { CurrentRecord } from './current.ts'
 import { loginRequiredOrChanged, sessionEnded } from './errors.ts'
 import { freshness } from './freshness.ts'
 import type { SessionParts } from './parts.ts'
-import { type ExpectedRecord, expectSaved, wasSignInStored } from './reconcile.ts'
+import { type ExpectedRecord, expectSaved, isSignInStored } from './reconcile.ts'
 import type { SessionRecord } from './record.ts'
 import { writeCurrent } from './save.ts'
 
@@ -25,7 +26,7 @@ export interface RefreshOptions {
 /**
  * Must be called under the lock. Reads the record. If the storage has an earlier revision of this sign-in, it writes the current tokens.
  * Then it sends the request, reads again, and saves. If the first read fails, it rejects without a request. There are two exceptions, for
- * a retryable error only: the last read or write did not show a record of this sign-in (`wasSignInStored`, decision 0197), or the
+ * a retryable error only: the last read or write did not show a record of this sign-in (`isSignInStored`, decision 0197), or the
  * storage has no common lock.
  *
  * Of the responses, only a refused refresh token ends the session: `invalid_grant`, a 400 `invalid_request`, or a 400 or 401 in JSON
@@ -44,22 +45,18 @@ export async function refreshOnce(
   if (record?.id !== from.id || signal.aborted) throw loginRequiredOrChanged(record)
   // Another page or process has refreshed the token before this refresh acquired the lock.
   if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'settled'
-  const wasStored = wasSignInStored(record, expected)
+  const isStored = isSignInStored(record, expected)
   // Under a common lock, a read shows whether another process has used the refresh token, so no request is sent without a read.
   // Without such a lock a read proves nothing, because another process can use the token after it. An error that is not retryable
   // means that this process can never read the record, for example because it lacks the key. The record may hold newer tokens.
-  if (readError && (!readError.retryable || (wasStored && lockReach === 'everywhere'))) throw readError
-  // With `wasStored`, a pending write means that the storage has an earlier revision of this sign-in. Then other processes have the
+  if (readError && (!readError.retryable || (isStored && lockReach === 'everywhere'))) throw readError
+  // With `isStored`, a pending write means that the storage has an earlier revision of this sign-in. Then other processes have the
   // previous refresh token, which the service accepts for its grace period at most, and only until the current one is used. So the
   // current one is saved first. If that fails, the request is sent all the same, because the grace period ends anyway.
-  if (!readError && wasStored && expected.kind !== 'saved') await succeedsOrThrowsBug(() => writeCurrent(parts, record))
+  if (!readError && isStored && expected.kind !== 'saved') await succeedsOrThrowsBug(() => writeCurrent(parts, record))
   try {
     const tokens = await refreshTokens(config, record.tokens, { signal })
-    return await commit(parts, record, {
-      next: { ...record, rev: record.rev + 1, tokens },
-      wasRead: !readError,
-      signal,
-    })
+    return await commit(parts, record, { tokens, wasRead: !readError, signal })
   } catch (error) {
     if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
     if (await wasReplaced(parts, record, { lockReach, signal })) return 'settled'
@@ -70,7 +67,7 @@ export async function refreshOnce(
 
 /** What a refresh saves, and what it knows of the record. */
 interface Commit {
-  readonly next: SessionRecord
+  readonly tokens: Tokens
   /** Whether the record was read under this lock before the request. */
   readonly wasRead: boolean
   readonly signal: AbortSignal
@@ -85,23 +82,29 @@ interface Commit {
 async function commit(
   parts: SessionParts,
   record: CurrentRecord,
-  { next, wasRead, signal }: Commit,
+  { tokens, wasRead, signal }: Commit,
 ): Promise<Refreshed> {
   const { store, current, problems } = parts
   const checkCurrent = (): void => {
-    if (signal.aborted || current.record?.id !== next.id) throw loginRequiredOrChanged(current.record)
+    if (signal.aborted || current.record?.id !== record.id) throw loginRequiredOrChanged(current.record)
   }
   const readError = await readAndApply(parts)
   checkCurrent()
   // Another page or process saved newer tokens of this sign-in, because a lease ran out or the lock is not common. They count, and the
   // tokens of this refresh are discarded.
   if (current.record !== record) return 'settled'
+  const next = { ...record, rev: record.rev + 1, tokens }
   // The age counts from before the request, which took at most `maxTimeoutMs`, 60 s. The read and the write after it took at most
   // `maxStorageOperationMs`, 5 s, each.
   const keep = (expected: ExpectedRecord): void => current.set(next, expected, maxTimeoutMs + 2 * maxStorageOperationMs)
   // Without a read under this lock, the write could undo a sign-out elsewhere or replace the record of another user.
   const isUnread = !wasRead && !!readError
-  const keepUnsaved = (): void => keep(expectedWhileUnsaved(record, current.expected, isUnread ? 'none' : 'sent'))
+  const keepUnsaved = (): void => {
+    const { expected } = current
+    // Not saved at once, whatever becomes of its first save.
+    if (expected.kind === 'first_save') next.late = true
+    keep(expectedWhileUnsaved(record, expected, isUnread ? 'none' : 'sent'))
+  }
   if (current.expected.kind === 'left_alone') {
     keepUnsaved()
     return 'settled'

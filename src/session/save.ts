@@ -33,16 +33,15 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
       problems.report('write_failed')
       return { ifNoEffect: unread, effect: 'none' }
     })
-  // A refresh may have replaced the tokens meanwhile and have failed to save them too.
-  const { record: latest, expected } = current
+  if (!failed) return
   // No new object, because `confirm` and others recognize the tokens by `===`.
-  if (latest?.id === record.id && expected.kind !== 'saved') latest.late = true
-  if (failed) await confirm(parts, record, failed)
+  record.late = true
+  await confirm(parts, record, failed)
 }
 
 /**
- * Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. access-token.ts calls it when
- * `getAccessToken` returns a token that is already in memory, and at the end of each other call that has not changed the tokens.
+ * Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. access-token.ts calls it
+ * for a call that gets the token in memory, and otherwise at the end of a call whose own read is over and that has not changed the tokens.
  */
 export function pendingSave(parts: SessionParts): () => void {
   const { config, current, problems } = parts

@@ -2,7 +2,7 @@ import { succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import { recordNotRemoved } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { isRecord, type Stored } from './record.ts'
-import type { RefreshSchedule } from './refresh-retries.ts'
+import type { RefreshRetries } from './refresh-retries.ts'
 import { tryRead } from './store.ts'
 
 export interface SignOut {
@@ -41,15 +41,15 @@ export function signOut(parts: SessionParts): SignOut {
  * Ends a session whose current tokens are not saved. A write of them may still be in progress, so its record is removed
  * under the lock. A record of a sign-in that has not ended here and was not replaced elsewhere stays.
  */
-export function endUnsaved({ store, current }: SessionParts, schedule: RefreshSchedule): void {
+export function endUnsaved({ store, current }: SessionParts, retries: RefreshRetries): void {
   if (!current.record || current.expected.kind === 'saved') return
-  schedule.cancel()
+  retries.cancel()
   current.end('signed_out')
   current.notify()
   void succeedsOrThrowsBug(() =>
     store.locked(async () => {
       const stored = await store.read()
-      if (isRecord(stored) && current.hasEnded(stored.id)) await store.remove()
+      if (isRecord(stored) && current.isUnwanted(stored.id)) await store.remove()
     }),
   )
 }
@@ -62,7 +62,7 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
     const stored = await (hasFirstSucceeded ? store.read() : tryRead(store))
     // If the first read or removal failed, a record that cannot be read is removed, because the user must not stay signed in. If
     // both succeeded, such a record stays, because it may be that of a later sign-in.
-    const isToRemove = isRecord(stored) ? current.hasEnded(stored.id) : !hasFirstSucceeded && isRemovable(stored)
+    const isToRemove = isRecord(stored) ? current.isUnwanted(stored.id) : !hasFirstSucceeded && isRemovable(stored)
     if (isToRemove) await store.remove()
     // If the first read or removal failed, a record that stays may be the one to remove, or that of a later sign-in. This counts as
     // failed, so that `signOut` rejects with `recordNotRemoved`.

@@ -9,10 +9,10 @@ import { isPromise } from './store.ts'
 /** Keeps the current session in sync with the storage. */
 export interface StorageSync extends Pick<RecordApplier, 'applyStored' | 'ignoreUntil'> {
   /**
-   * Reads the storage and applies the record. `due` (the default) shares a read in progress. If the session has tokens, it also
-   * reads nothing for a while (`revalidateAfterMs`, 1 s) after the beginning of an asynchronous read whose record was applied, or
-   * after a read failed. `now` always reads, after a read in progress has ended, because that one may have begun before the change.
-   * If the read fails and there are no tokens, it throws or rejects with the error of the storage.
+   * Reads the storage and applies the record. `due` (the default) shares a read in progress. If the session has tokens, it also reads
+   * nothing for a while (`revalidateAfterMs`, 1 s) after the beginning of an asynchronous read during which the session did not change, or
+   * after a read failed. `now` always reads, after a read in progress has ended, because that one may have begun before the change. If the
+   * read fails and there are no tokens, it throws or rejects with the error of the storage.
    */
   revalidate(when?: 'due' | 'now'): MaybePromise<void>
 }

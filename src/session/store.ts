@@ -1,14 +1,15 @@
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { maxLockWaitMs } from '../internal/limits.ts'
 import { succeeds } from '../internal/timeouts.ts'
-import { asStorageFailed, bounded, runLocked } from '../storage/time-limits.ts'
+import { bounded, runLocked, storageErrorOf } from '../storage/time-limits.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 import { lockTimeout } from './errors.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
 
 /**
  * The one record of a session in its storage. Reads and changes fail with `storage_failed`, or with `config_invalid` if a storage of
- * this library throws that. Asynchronous reads and changes have a time-out.
+ * this library throws that. An error of such a storage stays as it is, also whether it is retryable.
+ * Asynchronous reads and changes have a time-out.
  */
 export interface SessionStore {
   /** Returns the record at once if the storage does. */
@@ -50,7 +51,7 @@ export function sessionStore(storage: TokenStorage, name: string): SessionStore 
         const raw = storage.getItem(name)
         return isPromise(raw) ? noted(bounded(async () => decode(await raw))) : decode(raw)
       } catch (error) {
-        failure = asStorageFailed(error)
+        failure = storageErrorOf(error)
         throw failure
       }
     },

@@ -7,12 +7,12 @@ import type { TokenStorage } from './token-storage.ts'
 /** Runs one storage operation. Rejects with `storage_failed` if it fails or takes too long (`maxStorageOperationMs`, 5 s). */
 export function bounded<T>(operation: () => Promise<T>): Promise<T> {
   return withTimeout(maxStorageOperationMs, operation()).catch((error) => {
-    throw asStorageFailed(error)
+    throw storageErrorOf(error)
   })
 }
 
 /** Keeps the error of a storage of this library, which says more. Replaces any other, because it may quote the record. */
-export function asStorageFailed(error: unknown): AgentAuthError {
+export function storageErrorOf(error: unknown): AgentAuthError {
   return isAgentAuthError(error) && ['storage_failed', 'config_invalid'].includes(error.code) ? error : storageFailed()
 }
 
@@ -33,7 +33,7 @@ export interface LockWait {
 /**
  * Runs the task inside the lock's own callback, because a storage with leases knows by that which lock a write belongs to.
  * A lock that is lost during the task does not end it, because the task has its own time-outs. Rejects as the task does, with
- * `timedOut()`, or as `asStorageFailed` says if the lock ends before the task starts.
+ * `timedOut()`, or as `storageErrorOf` says if the lock ends before the task starts.
  */
 export async function runLocked<T>(
   storage: TokenStorage,
@@ -67,7 +67,7 @@ export async function runLocked<T>(
   })
   const { work } = run
   // The lock was not acquired.
-  if (!work) throw asStorageFailed(failure)
+  if (!work) throw storageErrorOf(failure)
   await succeeds(work)
   // The result counts even if the lock is lost, or never released.
   await succeeds(withTimeout(maxStorageOperationMs, released))

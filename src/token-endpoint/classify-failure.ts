@@ -123,8 +123,8 @@ function verdictOnResponse(
     case 'terminal':
       return ['grant_rejected', `${what} The user must sign in again.`]
     case 'config':
-      // A shown code means that the service refused the client, and so does a 402 or 403 without one. A 400 or 401 is here only if it had
-      // a code that is not shown (`shownCode`), and means the same. Any other status means a wrong address.
+      // A shown code means that the service refused the client, and so does a 402 or 403 without one. A 400 or 401 without a shown code
+      // had one that is not shown (`shownCode`), and means the same. Any other status means a wrong address.
       return error || (status >= 400 && status <= 403)
         ? ['client_rejected', `${what} ${remedy ?? 'Developer: check clientId, clientSecret and the registration.'}`]
         : ['config_invalid', `${origin} ${reply}. ${checkAddress}`]

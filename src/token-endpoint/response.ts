@@ -4,7 +4,10 @@ import { parseObject } from '../internal/json-object.ts'
 import { maxRetryAfterMs, maxTokenResponseBytes } from '../internal/limits.ts'
 import { readTextAtMost } from '../internal/read-at-most.ts'
 
-/** The dates of `Retry-After`. Checked, because `Date.parse` finds a date in nearly any text. RFC 9110 section 5.6.7. */
+/**
+ * The dates of `Retry-After`, without the form of `asctime`, which no server may send. Checked, because `Date.parse` finds a date in
+ * nearly any text. RFC 9110 section 5.6.7.
+ */
 const httpDate = /^\w+, [\w -]+ [\d:]+ GMT$/
 
 /** Stands for a redirect that was followed, and for an opaque redirect. A redirect counts as wrong configuration. */

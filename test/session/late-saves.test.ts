@@ -69,39 +69,48 @@ test('a sign-in that was saved late says so in its record, also after a refresh 
   expect(records.record()).toMatchObject({ rev: 2, late: true })
   await second.session.signIn(service.issue())
   expect(records.record()).not.toHaveProperty('late')
+  await second.session.getAccessToken({ forceRefresh: true })
+  expect(records.record()).not.toHaveProperty('late')
 })
 
-test('a sign-in whose refresh had the lock first and could not save says that it was saved late [C-065 C-057]', async () => {
-  const { clock, service, realm } = sessionRig()
-  const records = sharedRecords()
-  let isFull = true
-  const handle = records.handle({
-    fault(operation) {
-      if (isFull && operation === 'setItem') throw new Error('full')
-    },
-  })
-  let release = (): void => {}
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  let locks = 0
-  const withLock: typeof handle.withLock = async (_name, task) => {
-    locks++
-    if (locks === 1) await released
-    return task()
-  }
-  const { session } = realm({ storage: { ...handle, withLock } })
-  const signedIn = session.signIn(service.issue())
-  await flush()
-  const token = await session.getAccessToken({ forceRefresh: true })
-  release()
-  await signedIn
-  isFull = false
-  clock.advance(6_000)
-  expect(await session.getAccessToken()).toBe(token)
-  await flush()
-  expect(records.record()).toMatchObject({ rev: 2, late: true, accessToken: token })
-})
+test.each(['after', 'before'] as const)(
+  'a sign-in whose refresh had the lock first and could not save says that it was saved late, if that is %s its first save [C-065 C-057]',
+  async (order) => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    let isFull = true
+    const handle = records.handle({
+      fault(operation) {
+        if (isFull && operation === 'setItem') throw new Error('full')
+      },
+    })
+    let release = (): void => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let locks = 0
+    const withLock: typeof handle.withLock = async (_name, task) => {
+      locks++
+      if (locks === 1) await released
+      return task()
+    }
+    const { session } = realm({ storage: { ...handle, withLock } })
+    const signedIn = session.signIn(service.issue())
+    await flush()
+    const token = await session.getAccessToken({ forceRefresh: true })
+    if (order === 'after') {
+      release()
+      await signedIn
+    }
+    isFull = false
+    clock.advance(6_000)
+    expect(await session.getAccessToken()).toBe(token)
+    await flush()
+    expect(records.record()).toMatchObject({ rev: 2, late: true, accessToken: token })
+    release()
+    await signedIn
+  },
+)
 
 test('a first save that took effect after its time-out ends by a sign-out elsewhere, although a refresh came in between [C-074]', async () => {
   const time = virtualTime()

@@ -11,21 +11,21 @@ test('a session object that is used for years remembers the newest 256 ended sig
     recent.markEnded(`id-${turn}`)
     recent.noteToken(`token-${turn}`, `id-${turn}`)
   }
-  expect([743, 744, 999].map((turn) => recent.hasEnded(`id-${turn}`))).toEqual([false, true, true])
+  expect([743, 744, 999].map((turn) => recent.isUnwanted(`id-${turn}`))).toEqual([false, true, true])
   expect([983, 984, 999].map((turn) => recent.signInOf(`token-${turn}`))).toEqual([undefined, 'id-984', 'id-999'])
 })
 
 test('a sign-in that was replaced elsewhere counts as ended until its record is written over', () => {
   const recent = recentSignIns()
   recent.markReplaced('replaced')
-  expect(recent.hasEnded('replaced')).toBe(true)
+  expect(recent.isUnwanted('replaced')).toBe(true)
   recent.markWrittenOver('replaced')
-  expect(recent.hasEnded('replaced')).toBe(false)
+  expect(recent.isUnwanted('replaced')).toBe(false)
   // A write that failed is tried again.
   recent.markWrittenOver('replaced')
-  expect(recent.hasEnded('replaced')).toBe(false)
+  expect(recent.isUnwanted('replaced')).toBe(false)
   recent.markReplaced('replaced')
-  expect(recent.hasEnded('replaced')).toBe(false)
+  expect(recent.isUnwanted('replaced')).toBe(false)
 })
 
 test('a sign-in that was signed out here stays ended, also if it was replaced elsewhere before', () => {
@@ -33,7 +33,7 @@ test('a sign-in that was signed out here stays ended, also if it was replaced el
   recent.markReplaced('signed-out')
   recent.markEnded('signed-out')
   recent.markWrittenOver('signed-out')
-  expect(recent.hasEnded('signed-out')).toBe(true)
+  expect(recent.isUnwanted('signed-out')).toBe(true)
 })
 
 test('a session object that is used for years keeps nothing of each sign-in and sign-out', async () => {

@@ -117,11 +117,11 @@ describe('what a stored record changes in a session that has tokens', () => {
   )
 
   test.each(cases)('$name, the store shows $shown: $change.change [C-065 C-074]', ({ stored, expected, change }) => {
-    expect(reconcile(stored, { record: current, expected, hasEnded: (id) => id === 'ended' })).toEqual(change)
+    expect(reconcile(stored, { record: current, expected, isUnwanted: (id) => id === 'ended' })).toEqual(change)
   })
 
   test('two refreshes that both became revision 2 are told apart [I-5]', () => {
     const other: SessionRecord = { ...current, tokens: { ...current.tokens, accessToken: 'other' } }
-    expect(reconcile(other, { record: current, expected: saved, hasEnded: () => false })).toEqual(take(other))
+    expect(reconcile(other, { record: current, expected: saved, isUnwanted: () => false })).toEqual(take(other))
   })
 })

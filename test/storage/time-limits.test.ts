@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { AgentAuthError, type AgentAuthErrorCode } from '../../src/errors.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
-import { asStorageFailed, bounded, runLocked } from '../../src/storage/time-limits.ts'
+import { bounded, runLocked, storageErrorOf } from '../../src/storage/time-limits.ts'
 import type { TokenStorage } from '../../src/storage/token-storage.ts'
 import { codeOf } from '../support/session-rig.ts'
 import { flush, type VirtualTime, virtualTime } from '../support/virtual-time.ts'
@@ -21,7 +21,7 @@ describe('an operation of a storage', () => {
 
   test.each<AgentAuthErrorCode>(['storage_failed', 'config_invalid'])('keeps its own %s', (code) => {
     const error = new AgentAuthError(code, 'It says more.')
-    expect(asStorageFailed(error)).toBe(error)
+    expect(storageErrorOf(error)).toBe(error)
   })
 
   test.each<[string, unknown]>([
@@ -29,7 +29,7 @@ describe('an operation of a storage', () => {
     ['a foreign error', Object.assign(new Error('the record'), { code: 'storage_failed' })],
     ['undefined', undefined],
   ])('has %s replaced by a storage_failed that can be tried again [C-063]', (_, thrown) => {
-    const error = asStorageFailed(thrown)
+    const error = storageErrorOf(thrown)
     expect(error).toMatchObject({ code: 'storage_failed', retryable: true })
     expect(error.message).not.toContain('the record')
   })

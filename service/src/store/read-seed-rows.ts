@@ -25,7 +25,7 @@ export interface SeedRows {
 
 /**
  * Reads the rows of a seed as they were at one moment. The same data give the same export (seed/export-seed.ts). The export groups redirect
- * URIs and approvals by client. So redirect URIs are ordered only within a client, and approvals, of which a client has one, not at all.
+ * URIs by client, so they are ordered only within a client. It looks up the one approval of each client, so approvals have no order.
  * The transaction is read-only. One that may write would lock the data file, so that a running service could not write to it until the
  * end.
  */

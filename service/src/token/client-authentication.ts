@@ -32,7 +32,7 @@ export async function authenticateClient(c: Context<HttpEnvironment>, fields: To
   return authenticateBySecret(c, credentials.clientId, credentials.secret)
 }
 
-/** Finds a public client by its id. The error names a mix-up of client ids, because ids are not secret. */
+/** Finds a public client by its id. If the id is sent, the error names a mix-up of client ids, because ids are not secret. */
 async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFields): Promise<ClientRecord> {
   const clientId = fields('client_id')
   if (clientId === undefined) throw authenticationFailed(c, undefined)

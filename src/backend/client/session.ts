@@ -22,16 +22,22 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
 export type PageSession = [current: CurrentState, methods: SessionMethods, revalidate: () => Promise<void>]
 
 /**
- * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. A read that failed leaves the
- * state, because the user may still be signed in, and is repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to
- * `maxBackoffMs`, 30 s. Otherwise it reads when the page comes back, another client reports a change, a request gets 401 (client.ts), or
- * the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out, here or in another client, sets `heardReason` to
- * `signed_out`, until a read that began later has succeeded. An end that is seen in this time gets it as its reason. The response of a
- * read counts only if the state is still the one at its beginning, which `replaceable` holds during the read. A sign-out does not change
- * the state of a page that already shows `signed-out` with this reason. A read that began before such a sign-out may still report
- * `signed-in`. So this page sets `replaceable` to undefined after `signOut`, and when it hears of a sign-out that it already shows. Then
- * the response does not count, and the next read follows after `firstBackoffMs`. On a server there is no page, and the state stays
- * `loading`. Returns the state, what a page does with its session, and a function that asks the backend again and never rejects.
+ * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. Returns the state, what a page
+ * does with its session, and a function that asks the backend again and never rejects. On a server there is no page, and the state stays
+ * `loading`.
+ *
+ * It does not poll. It reads at the start, when the page comes back, another client reports a change, a request gets 401 (client.ts), or
+ * the session should end (`nextReadMs` in state.ts). A read that failed leaves the state, because the user may still be signed in, and is
+ * repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to `maxBackoffMs`, 30 s.
+ *
+ * A sign-out, here or in another client, sets `heardReason` to `signed_out`, and an end that a read then finds gets it as its reason. It
+ * is cleared when a read that began with it succeeds, or when another client reports another change.
+ *
+ * The response of a read counts only if the state is still the one at its beginning, which `replaceable` holds during the read. One case
+ * needs more. A page shows a sign-out, the user signs in again in another tab, a read begins here and will report `signed-in`, and then
+ * the user signs out again. The second sign-out does not change the state of this page. So `replaceable` becomes undefined after
+ * `signOut`, and when the page hears of a sign-out that it already shows. Then the response does not count, and the next read follows
+ * after `firstBackoffMs`.
  */
 export function pageSession(base: string, signal: AbortSignal): PageSession {
   let problem: unknown

@@ -54,7 +54,7 @@ export function oldestLoginRemovals(backend: BackendContext, request: Request, l
   })
 }
 
-/** Returns the login of a callback; undefined if its cookie is missing or no secret decrypts it. */
+/** Returns the login of a callback, or undefined if its cookie is missing, no secret decrypts it, or it has another state. */
 export async function readPendingLogin(
   backend: BackendContext,
   request: Request,

@@ -81,7 +81,8 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
     if (problem) throw new UnusableBodyError(problem)
     requirePassable(response)
     return passOn(context, { response, call }, (how, interruption) => {
-      // A browser that left has aborted the request to the API, which is no failure of the API.
+      // There is no interruption if the response ended, or if the browser read nothing for too long. A browser that left has aborted the
+      // request to the API, which is no failure of the API.
       if (interruption !== undefined && !request.signal.aborted)
         context.emit({ type: 'proxy_interrupted', route: route.template, cause: causeOf(interruption) })
       end(how)

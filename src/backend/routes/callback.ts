@@ -67,9 +67,9 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
       })
       await signInAs(signInId, tokens)
       // The state is `signed-in` even if the save failed, so `resume` reads the storage. First, the read shows whether the record is there:
-      // `observed.lastSeen` is what it returned. A record can only be that of this login, because no other login has this key. Second, a
-      // write that was reported as failed may have succeeded. Without the read, the session would still count as unsaved, and would write
-      // its record again, even after a logout in another process.
+      // `observed.lastSeen` is then what it returned. A record can only be that of this login, because no other login has this key. Second,
+      // a write that was reported as failed may take effect later. Without the read, the session would still count as unsaved, and would
+      // write its record again, even after a logout in another process.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await succeedsOrThrowsBug(() => session.signOut())

@@ -33,7 +33,10 @@ export async function session(context: BackendContext, request: Request): Promis
   return jsonResponse(body ?? { status: 'signed-out' }, { cookies: removal })
 }
 
-/** Notes no use, because a page asks at the end of the session, and again each time its tab is shown, which would keep the session. */
+/**
+ * Notes no use. A page does not poll, but it asks when the session should end and whenever its tab is shown. If that counted as a use, it
+ * would keep the session alive without a request of the user.
+ */
 async function signedIn(
   { uses }: BackendContext,
   { key, session }: LiveSession,

@@ -12,7 +12,7 @@ import type { LockedStorage } from './storage-failure-events.ts'
 /**
  * The endings of all sessions, or of all sessions of a subject. No session is looked up: each sign-in notes the endings before it.
  * A process sees an ending within two seconds. It reads the record of a session again after `revalidateAfterMs`, 1 s. What it then knows
- * of the endings is at most `endingLimits.readMs`, 500 ms, old.
+ * of the endings is at most `endingLimits.readMs`, 500 ms, old, or comes from a read in progress, which may take longer.
  */
 export interface Endings {
   /** Returns whether the storage has an ending at all. Rejects if the storage fails. */
@@ -68,7 +68,7 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
       // A sign-in notes the marks of the endings before it (`signInId`). Marks have no order: any other mark than the noted one counts as
       // a later ending (`isBefore`). The mark that was read may be older than the noted one, because this process remembers marks, and a
       // database may read from a copy that lags behind. It would end a valid session. So `confirmed` reads the marks
-      // again, and then once more under a lock, because under a lock no database reads from a copy.
+      // again. If an asynchronous storage still shows an ending, it reads once more under a lock, where no database reads from a copy.
       after(isOverBy(record, 'recent'), (ended) => ended && confirmed(sessions, name, () => isOverBy(record, 'now'))),
     async signInId(tokens) {
       const subject = subjectOf(tokens)

@@ -4,7 +4,7 @@ import { objectOf, parseObject } from '../../internal/json-object.ts'
 import { endingLimits } from '../../internal/limits.ts'
 import { succeeds } from '../../internal/timeouts.ts'
 import { isPromise } from '../../session/store.ts'
-import { asStorageFailed, bounded, storageFailed } from '../../storage/time-limits.ts'
+import { bounded, storageErrorOf, storageFailed } from '../../storage/time-limits.ts'
 import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
 import { removeOldest } from '../remove-oldest.ts'
 
@@ -68,7 +68,7 @@ export function endingMarks({ clock }: AuthConfig, sessions: TokenStorage): Endi
         const raw = sessions.getItem(name)
         return isPromise(raw) ? readLater(name, raw) : decodeMark(raw)
       } catch (error) {
-        throw asStorageFailed(error)
+        throw storageErrorOf(error)
       }
     },
     async write(name) {

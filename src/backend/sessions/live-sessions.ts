@@ -18,9 +18,10 @@ export interface LiveSession extends Pick<HookedSession, 'session' | 'current' |
 }
 
 /**
- * One Session object for each key in this process, so that callers share its refresh and its retry delay. One that no request uses
- * stays in memory until later ones push it out (`maxUnusedSessions`, 1,000; of unsaved ones `maxUnsavedSessions`, 9,000 more), or until
- * `readAgain`. No time limit removes it. One that has ended leaves at once, unless it expired or its removal failed (`isForgettable`).
+ * One Session object for each key in this process, so that callers share its refresh and its retry delay. One that no request uses stays in
+ * memory until later ones push it out (`maxUnusedSessions`, 1,000; of unsaved ones `maxUnsavedSessions`, 9,000 more), or, once it is saved,
+ * until `readAgain`. No time limit removes it. One that has ended leaves at once, unless it expired or its removal failed
+ * (`isForgettable`).
  */
 export interface LiveSessions {
   /** Returns the session and a function that releases it. Call that once. */

@@ -123,7 +123,8 @@ async function describeIndexes(
   table: string,
   selectivity: Record<string, number[]>,
 ): Promise<void> {
-  // This form of ANALYZE measures no table. It makes sqlite_stat1 here, and at the end the planner load the new figures.
+  // This form of ANALYZE measures no table. The first one creates the table sqlite_stat1, and the last one loads its figures into the
+  // planner.
   await sql`analyze sqlite_schema`.execute(db)
   await sql`delete from sqlite_stat1 where tbl = ${table}`.execute(db)
   for (const [index, rows] of Object.entries(selectivity)) {

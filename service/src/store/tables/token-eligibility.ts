@@ -28,7 +28,10 @@ const eligibility = prepare((db, { clientId, personId, tenantId }: Slots<Parties
     .where('people.id', '=', personId),
 )
 
-/** Reads user, tenant, client and approval in one query, because every redemption and every refresh needs them. */
+/**
+ * Reads user, tenant, client and approval in one query, because every redemption and every refresh needs them. A user that is gone counts
+ * before the approval, and an inactive one after it.
+ */
 export async function findEligibility(db: Db, parties: Parties): Promise<TokenEligibility> {
   const row = await eligibility.first(db, parties)
   if (row === undefined) return 'account-inactive'

@@ -57,7 +57,7 @@ async function lastIdOf(db: RawDatabase, tenantId: string): Promise<number> {
 /**
  * Returns the trigrams that the fewest agents have (`rareTrigrams`, 4), because the lists of the common ones take long to read and
  * leave hardly fewer agents. It reads at most the first `probedIds`, 64, agents of each trigram. Of two trigrams, the rarer
- * is the one with fewer of these. If both have 64, it is the one whose 64 are spread over more ids.
+ * is the one with fewer of these. If both have equally many, it is the one whose agents are spread over more ids.
  */
 async function rarest(db: RawDatabase, trigrams: number[]): Promise<number[]> {
   if (trigrams.length <= storeLimits.rareTrigrams) return trigrams

@@ -37,7 +37,8 @@ const lineBreak = '\u00c0'
 
 /**
  * Returns the search text of a row, in which a search looks for its value. It is folded here, because databases fold letters differently
- * (A-23). A migration calls it, so a change needs a new migration that writes all rows again.
+ * (A-23). A migration calls it, so a change needs a new migration that writes all rows again. That migration must also
+ * clear the index of trigrams and set `has_trigrams` to 0, because the index comes from this text (`trigramsOf`).
  */
 export function searchTextOf(fields: string[]): string {
   return fields.map(foldCase).join(betweenFields)

@@ -1,8 +1,8 @@
 import type { Filter } from './checked-search.ts'
 
 /**
- * Columns with an index that also holds the id, and `agent_key`, whose value only one agent has. A filter by an earlier one leaves fewer
- * agents.
+ * Columns with an index that also holds the id, and `agent_key`, whose value only one agent of a tenant has. A filter by an earlier one
+ * leaves fewer agents.
  */
 const narrowColumns = ['id', 'agent_key', 'agent_name', 'parent_agent_type_key', 'llm_model', 'active']
 

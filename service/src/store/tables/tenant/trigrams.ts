@@ -3,8 +3,9 @@ import { betweenFields, foldCase } from './checked-search.ts'
 
 /**
  * Returns a number for each three consecutive code points of a search text, of one tenant. The upper 22 bits are of the tenant, so that
- * an index by these numbers keeps tenants apart (A-94). Two different trigrams seldom have the same number. A change needs a
- * new migration that clears the index and sets `has_trigrams` to 0. `indexAgents` fills it again.
+ * an index by these numbers keeps tenants apart (A-94). Two different trigrams seldom have the same number. A change of this
+ * function, of `searchTextOf` or of `foldCase` needs a new migration that clears the index and sets `has_trigrams` to 0. `indexAgents`
+ * fills it again.
  */
 export function trigramsOf(tenantId: string, searchText: string): number[] {
   const found = new Set<number>()
