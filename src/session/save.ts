@@ -39,10 +39,7 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
   await confirm(parts, record, failed)
 }
 
-/**
- * Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. access-token.ts calls it
- * for a call that gets the token in memory, and otherwise at the end of a call whose own read is over and that has not changed the tokens.
- */
+/** Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. access-token.ts calls it for calls for a token. */
 export function pendingSave(parts: SessionParts): () => void {
   const { config, current, problems } = parts
   /** The earliest time of the next write, on the monotonic clock. */

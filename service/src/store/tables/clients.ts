@@ -29,7 +29,7 @@ export async function findClient(db: Db, clientId: string): Promise<ClientRecord
   return { id: row.id, tenantId: row.tenant_id, name: row.name, kind: row.kind, active: row.active === 1 }
 }
 
-/** Finds a client with its redirect URIs, which only its registration and an authorize request need. */
+/** Finds a client with its redirect URIs. Most requests need only the client (`findClient`). */
 export async function findRegisteredClient(db: Db, clientId: string): Promise<RegisteredClient | undefined> {
   const found = await findClient(db, clientId)
   return found === undefined ? undefined : { ...found, redirectUris: await findRedirectUris(db, clientId) }
