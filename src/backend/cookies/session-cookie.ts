@@ -40,9 +40,9 @@ export function newSessionId({ config }: BackendContext): string {
 }
 
 /**
- * Returns the key under which the storage has the session: a hash of the id and the redirect URI. Neither a copy of the
- * storage nor the cookie of another app opens a session. The process remembers the keys of the latest ids
- * (`maxRememberedSessionKeys`, 1,000), because a hash at each request takes time.
+ * Returns the key from which `sessionName` makes the name of the record: a hash of the id and the redirect URI. Neither a copy of the
+ * storage nor the cookie of another app opens a session. The process remembers the keys of the latest ids (`maxRememberedSessionKeys`,
+ * 1,000), because a hash at each request takes time.
  */
 export async function sessionKey({ config, sessionKeys }: BackendContext, id: string): Promise<string> {
   const known = sessionKeys.get(id)

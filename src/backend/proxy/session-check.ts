@@ -4,9 +4,9 @@ import type { BackendContext } from '../context.ts'
 import type { LiveSession } from '../sessions/live-sessions.ts'
 
 /**
- * Returns a function that tells whether the session of a relayed response has ended. The relay (response-body.ts) calls it when the
- * API has sent a chunk. The function reads the session at most once in `revalidateAfterMs`, 1 s. A read of a session that has not
- * ended counts as a use. The function returns false also if the storage cannot be read, or if only the access token has expired.
+ * Returns a function that tells whether the session of a relayed response has ended. The relay (response-body.ts) calls it when the API has
+ * sent a chunk. The function reads the session at most once in `revalidateAfterMs`, 1 s. A read that finds the user signed in counts as a
+ * use. The function returns false also if the storage cannot be read, or if only the access token has expired.
  */
 export function sessionCheck(
   { key, session }: Pick<LiveSession, 'key' | 'session'>,

@@ -66,10 +66,10 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
         throw notSaved()
       })
       await signInAs(signInId, tokens)
-      // The state is `signed-in` even if the save failed, so `resume` reads the storage. First, the read shows whether the record is there:
-      // `observed.lastSeen` is then what it returned. A record can only be that of this login, because no other login has this key. Second,
-      // a write that was reported as failed may take effect later. Without the read, the session would still count as unsaved, and would
-      // write its record again, even after a logout in another process.
+      // The state is `signed-in` even if the save failed, so `resume` reads the storage, for two reasons. It shows whether
+      // the record is there: `observed.lastSeen` is then what the read returned. A record can only be that of this login, because no other
+      // login has this key. And it lets a session whose failed write took effect later count as saved. Such a session would otherwise write
+      // its record again, even after a logout in another process.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await succeedsOrThrowsBug(() => session.signOut())

@@ -18,17 +18,20 @@ export interface LiveSession extends Pick<HookedSession, 'session' | 'current' |
 }
 
 /**
- * One Session object for each key in this process, so that callers share its refresh and its retry delay. One that no request uses stays in
- * memory until later ones push it out (`maxUnusedSessions`, 1,000; of unsaved ones `maxUnsavedSessions`, 9,000 more), or, once it is saved,
- * until `readAgain`. No time limit removes it. One that has ended leaves at once, unless it expired or its removal failed
- * (`isForgettable`).
+ * One Session object for each key in this process, so that callers share its refresh and its retry delay. One that no request uses stays
+ * in memory until `maxUnusedSessions`, 1,000, later ones push it out, or until `readAgain`. One with a pending write or removal then
+ * still stays, until `maxUnsavedSessions`, 9,000, more of these push it out. No time limit removes it. One that has ended leaves at once,
+ * unless it expired or its removal failed (`isForgettable`).
  */
 export interface LiveSessions {
   /** Returns the session and a function that releases it. Call that once. */
   acquire(key: string): [live: LiveSession, release: () => void]
   /** Runs the task with the session, and releases it then. Rejects as the task does. */
   use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T>
-  /** Lets every session read the storage again. A saved one that no request uses leaves the memory, because its next request reads it. */
+  /**
+   * Lets every session read the storage again. One of `unused` leaves the memory if it has no pending write or removal, because its next
+   * request reads it.
+   */
   readAgain(): Promise<void>
   /** Returns the sessions in memory. */
   all(): readonly LiveSession[]
@@ -43,7 +46,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   const entries = new Map<string, Entry>()
   /** Sessions without users, least recently used first. */
   const unused = new Set<string>()
-  /** Unused sessions that only a pending write or removal keeps in memory, least recently used first. */
+  /** Sessions without users that had a pending write or removal when they were pushed out of `unused`, least recently used first. */
   const unsaved = new Set<string>()
 
   function addUser(key: string): Entry {
