@@ -7,8 +7,9 @@ const help = `Usage: npm run programs [-- --install]
 
 Prints where the programs are that the tests need and npm ci does not bring: a Chromium (chromium, chromium-browser,
 google-chrome or google-chrome-stable), chromium-headless-shell, in which most browser tests run in a third of the time,
-redis-server, and gnome-keyring-daemon. Says how to get what is missing. npm test runs this with --install first, and skips the
-tests of a program that is still missing; if CI is set, it fails instead, unless that is gnome-keyring-daemon.
+redis-server, and gnome-keyring-daemon. Says how to get what is missing. npm test and npm run test:e2e run this with --install
+first, and skip the tests of a program that is still missing; if CI is set, they fail instead, unless that is
+gnome-keyring-daemon.
 
   --install   installs what is missing with apt-get, as root on Debian and Ubuntu only
   -h, --help  this text
