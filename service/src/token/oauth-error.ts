@@ -27,7 +27,6 @@ export class OAuthError extends Error {
 
   constructor({ error, description, status = 400, headers = {} }: OAuthErrorOptions) {
     super(description)
-    this.name = 'OAuthError'
     this.error = error
     this.status = status
     this.headers = headers
