@@ -3,7 +3,17 @@ import { createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it } from 'vitest'
 import { assertNoLeak } from '../support/canary.ts'
 import { type SignedInOptions, signedIn } from '../support/signed-in.ts'
-import { raw, redirect, reset, respond, type Script, startWire, trickle, truncate, type Wire } from '../support/wire.ts'
+import {
+  inTwoParts,
+  raw,
+  redirect,
+  reset,
+  respond,
+  type Script,
+  startWire,
+  truncate,
+  type Wire,
+} from '../support/wire.ts'
 
 const token = (issue: number): string => `token-${issue}`
 const create = (body = '{"agent_name":"a"}'): RequestInit => ({
@@ -235,13 +245,19 @@ describe('sockets and bodies', () => {
   })
 
   it('the final answer streams: its first bytes are readable before its last are sent [C-098]', async () => {
-    const text = 'data: 1\n\ndata: 2\n\n'
-    const api = await wire([respond(401, {}, invalid), trickle({ intervalMs: 20, text, bytes: 9 })])
+    let noteRead = (): void => {}
+    const isRead = new Promise<void>((resolve) => {
+      noteRead = resolve
+    })
+    const api = await wire([respond(401, {}, invalid), inTwoParts('data: 1\n\n', 'data: 2\n\n', isRead)])
     const { send } = await sender(api, { token })
     const response = await send(api.url)
     expect(response.bodyUsed).toBe(false)
     const parts: string[] = []
-    for await (const part of response.body ?? []) parts.push(Buffer.from(part).toString())
+    for await (const part of response.body ?? []) {
+      parts.push(Buffer.from(part).toString())
+      noteRead()
+    }
     expect(parts).toEqual(['data: 1\n\n', 'data: 2\n\n'])
     expect(response.headers.get('content-type')).toBe('application/json')
   })

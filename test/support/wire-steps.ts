@@ -57,6 +57,17 @@ export function trickle(options: { intervalMs: number; text?: string; bytes?: nu
   })
 }
 
+/** The first text, and the second once `isRead` has resolved. */
+export function inTwoParts(first: string, second: string, isRead: Promise<void>): Step {
+  return step(async (socket) => {
+    // Without a length: the connection's end is the body's end.
+    await send(socket, head(200, { ...json, connection: 'close' }) + first)
+    await isRead
+    await send(socket, second)
+    socket.end()
+  })
+}
+
 /**
  * The first bytes of a body, then the end of the connection. `close`: no length was declared, so the client can't see that
  * something is missing; `length`: fewer bytes than Content-Length says; `chunked`: without the last chunk.
