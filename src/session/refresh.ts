@@ -101,7 +101,7 @@ async function commit(
   const isUnread = !wasRead && !!readError
   const keepUnsaved = (): void => {
     const { expected } = current
-    // Not saved at once, whatever becomes of its first save.
+    // The sign-in is saved late, whatever becomes of its first save.
     if (expected.kind === 'first_save') next.late = true
     keep(expectedWhileUnsaved(record, expected, isUnread ? 'none' : 'sent'))
   }
