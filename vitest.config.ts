@@ -32,24 +32,30 @@ const shared: ViteUserConfig = {
 }
 
 /**
- * Begins each project with the files that say `@module-tag slow`: their waiting goes by beside the others' work. A worker ends
- * when the next file belongs to another project or has another environment, so these files stay together.
+ * Places each file that says `@module-tag slow` before five others of its project, from the first file on. It mostly waits, so a
+ * worker that has it leaves the cores to the others. If all slow files came first, all workers would wait at the same time. If they came
+ * last, the run would wait for them. A worker ends when the next file has another environment, so these files come last.
  */
-class SlowFirst extends BaseSequencer {
+class SlowAmongOthers extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const rank = new Map(sorted.map((file) => [file, rankOf(readFileSync(file.moduleId, 'utf8'))]))
+    const sources = new Map(sorted.map((file) => [file, readFileSync(file.moduleId, 'utf8')]))
     return [...new Set(sorted.map(({ project }) => project))].flatMap((project) => {
       const own = sorted.filter((file) => file.project === project)
-      return own.toSorted((one, other) => (rank.get(one) ?? '').localeCompare(rank.get(other) ?? ''))
+      const ranked = own.toSorted((one, other) => environmentOf(one).localeCompare(environmentOf(other)))
+      const slow = ranked.filter(isSlow)
+      const others = ranked.filter((file) => !isSlow(file))
+      const begin = slow.flatMap((file, index) => [file, ...others.slice(5 * index, 5 * index + 5)])
+      return [...begin, ...others.slice(5 * slow.length)]
     })
-  }
-}
 
-/** Returns a text that sorts slow files first, and the files of each other environment last. */
-function rankOf(source: string): string {
-  const environment = /^\/\/ @vitest-environment (\S+)$/m.exec(source)?.[1]
-  return environment ?? (/^\/\/ @module-tag slow$/m.test(source) ? '0' : '1')
+    function isSlow(file: TestSpecification): boolean {
+      return /^\/\/ @module-tag slow$/m.test(sources.get(file) ?? '')
+    }
+    function environmentOf(file: TestSpecification): string {
+      return /^\/\/ @vitest-environment (\S+)$/m.exec(sources.get(file) ?? '')?.[1] ?? ''
+    }
+  }
 }
 
 /**
@@ -93,7 +99,7 @@ const config: ViteUserConfig = {
     ],
     // What is compiled for one project serves the others and the next run.
     experimental: { fsModuleCache: true },
-    sequence: { sequencer: SlowFirst },
+    sequence: { sequencer: SlowAmongOthers },
     // What `npm run coverage` prints, also if a test fails. Pages in a browser and processes of their own are not counted.
     coverage: {
       // That of V8, from the packages of the tests.
