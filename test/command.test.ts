@@ -86,7 +86,9 @@ function machine(path = join(folder, 'bin')) {
     const ended = new AbortController()
     const browsing = followOpened(env.OPENED, ended.signal)
     try {
-      return await runInProcess(commandMain, args, { ...env, PATH: join(folder, 'bin-that-notes'), ...more })
+      return withoutReminder(
+        await runInProcess(commandMain, args, { ...env, PATH: join(folder, 'bin-that-notes'), ...more }),
+      )
     } finally {
       ended.abort()
       await browsing
@@ -122,7 +124,13 @@ async function ended(child: ChildProcess): Promise<Ran> {
     [child.stdout, child.stderr].map((stream) => text(stream as NodeJS.ReadableStream as never)),
   )
   const [code] = await exit
-  return { code, out: out ?? '', err: err ?? '' }
+  return withoutReminder({ code, out: out ?? '', err: err ?? '' })
+}
+
+/** The command reminds of the URL if no browser has come back after 3 s. On a busy machine it takes longer. */
+function withoutReminder(ran: Ran): Ran {
+  const reminder = /If no browser opened, open this URL in a browser on any machine:\n\n {2}http\S+\n\n/
+  return { ...ran, err: ran.err.replace(reminder, '') }
 }
 
 function settings(change: Record<string, string> = {}): string[] {

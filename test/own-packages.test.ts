@@ -102,7 +102,7 @@ test('of two commands that need the same packages at once, one installs them and
   const { folder, npmRuns, go } = folderAndNpm()
   const printed = printedHere()
   const both = [installIn(folder), installIn(folder)]
-  await vi.waitFor(() => expect([npmRuns(), printed()]).toEqual([1, expect.stringMatching(waiting)]))
+  await expect.poll(() => [npmRuns(), printed()]).toEqual([1, expect.stringMatching(waiting)])
   go()
   await Promise.all(both)
   expect([npmRuns(), hasItsPackages(folder), existsSync(join(folder, '.installing'))]).toEqual([1, true, false])
@@ -126,11 +126,11 @@ test('a command ends the lock of one that was killed, and not the lock of one th
   writeFileSync(join(lock, 'killed'), '')
   utimesSync(join(lock, 'killed'), 0, 0)
   const installed = [installIn(folder), installIn(folder)]
-  await vi.waitFor(() => expect(npmRuns()).toBe(1))
+  await expect.poll(npmRuns).toBe(1)
   const [owner = ''] = readdirSync(lock)
   const lastRenewalMs = (): number => statSync(join(lock, owner)).mtimeMs
   const startedMs = lastRenewalMs()
-  await vi.waitFor(() => expect(lastRenewalMs()).toBeGreaterThan(startedMs), { timeout: 10_000 })
+  await expect.poll(lastRenewalMs).toBeGreaterThan(startedMs)
   go()
   await Promise.all(installed)
   expect([owner === 'killed', npmRuns()]).toEqual([false, 1])

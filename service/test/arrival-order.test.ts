@@ -66,7 +66,7 @@ test('a new connection waits for few requests of open ones, also if these always
     socket.on('data', () => void socket.write(get('/kept')))
     socket.write(get('/kept'))
   }
-  await vi.waitUntil(() => count('/kept') > 2 * kept)
+  await expect.poll(() => count('/kept')).toBeGreaterThan(2 * kept)
   const before = count('/kept')
   const answers = Array.from({ length: fresh }, () => {
     const socket = client(url)

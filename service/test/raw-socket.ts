@@ -11,7 +11,7 @@ export function exchangeBytes(origin: string, head: string[], body: string | Uin
   const lines = Buffer.from([...head, 'Connection: close', '', ''].join('\r\n'), 'latin1')
   return new Promise((resolve, reject) => {
     let answer = ''
-    socket.setTimeout(60_000, () => socket.destroy(new Error('no answer')))
+    socket.setTimeout(150_000, () => socket.destroy(new Error('no answer')))
     socket.on('data', (bytes) => {
       answer += bytes.toString('latin1')
     })

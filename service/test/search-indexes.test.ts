@@ -10,6 +10,7 @@ import type { Filter, Search } from '../src/store/tables/tenant/checked-search.t
 import type { ParentAgentColumn } from '../src/store/tables/tenant/parent-agents.ts'
 import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'
 import { assemble, isOnPostgres } from './start.ts'
+import { removeStatementTimeout } from './untimed.ts'
 
 // The plans of the very queries that a search sends, on a table big enough for a planner to care.
 
@@ -18,7 +19,10 @@ let db: RawDatabase
 beforeAll(async () => {
   assembly = await assemble()
   db = rawDatabase(assembly.context.store.db)
-  for (const statement of fillStatements(5_000, () => {})) await sql.raw(statement).execute(db)
+  await db.transaction().execute(async (filling) => {
+    await removeStatementTimeout(filling)
+    for (const statement of fillStatements(5_000, () => {})) await sql.raw(statement).execute(filling)
+  })
   await indexAgents(assembly.context.store.db)
   if (!isOnPostgres()) return
   // What an autovacuum does at a moment of its own: a list of entries to be added makes an index dear for the planner.

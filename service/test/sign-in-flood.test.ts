@@ -95,7 +95,7 @@ test('SIGTERM ends a process with a line of sign-ins without hashing those that 
   // On a busy machine the hashes that run may take longer than the 9.5 s after which the process ends itself with 1.
   expect([0, 1]).toContain(code)
   if (code === 1) expect(tookMs).toBeGreaterThanOrEqual(9_000)
-  expect(tookMs).toBeLessThan(20_000)
+  expect(tookMs).toBeLessThan(60_000)
   const statuses = (await ended).map((post) => (post.status === 'fulfilled' ? post.value.status : 0))
   // What waited was not hashed first.
   expect(statuses.filter((status) => status === 403).length).toBeLessThan(20)

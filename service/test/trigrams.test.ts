@@ -18,6 +18,7 @@ import { createRandom, type Random } from './random.ts'
 import { agentOf, textOf } from './random-agents.ts'
 import { assemble, isOnPostgres } from './start.ts'
 import { observe } from './statements.ts'
+import { removeStatementTimeout } from './untimed.ts'
 
 // A search by the index of trigrams gives what a search without an index gives.
 
@@ -222,6 +223,7 @@ test('on PostgreSQL a statement adds at most 100,000 trigrams and those of one m
     trigrams: Array.from({ length: 40_000 }, (_, at) => at),
   }))
   const adding = db.transaction().execute(async (tx) => {
+    await removeStatementTimeout(tx)
     const { trigrams } = queryTraitsOf(tx)
     await trigrams.add(tx.withPlugin(notingAgentsAdded(added)), agents)
     throw new TypeError('stop')

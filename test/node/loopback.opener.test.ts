@@ -97,7 +97,7 @@ test('nothing is printed after the callback, also while the code is exchanged [C
   const { settled, text, callback } = await started(failsAfter(4_000), {}, exchange)
   const page = await fetch(callback, { redirect: 'manual' })
   await (await fetch(new URL(page.headers.get('location') ?? '', callback))).text()
-  await vi.waitFor(() => expect(exchange).toHaveBeenCalled())
+  await expect.poll(() => exchange.mock.calls.length).toBe(1)
   await vi.advanceTimersByTimeAsync(5_000)
   respond()
   expect(await settled).toHaveProperty('resolved')
@@ -135,7 +135,7 @@ describe('a browser that may have opened', () => {
     expect(stdin.readableLength > 0).toBe(!isRead)
     // Without a browser, the callback can only be pasted.
     fail()
-    await vi.waitFor(() => expect(printed).toContain('press Enter'))
+    await expect.poll(() => printed).toContain('press Enter')
     stdin.write(`${callback}\n`)
     expect(await settled).toHaveProperty('resolved')
     expect(printed.split(url).length).toBe(2)
