@@ -59,6 +59,8 @@ test('a request that the page carries works in its browser, in its time, and to 
   expect((await signIn(browser, page)).status).toBe(400)
   expect((await approve(browser, first)).status).toBe(400)
   const stranger = new Browser(service.fetch)
+  // It ends with its last millisecond.
+  service.dev.freeze()
   const late = await ask(stranger)
   service.dev.advance(10 * 60_000)
   expect({ status: (await signIn(stranger, late)).status, rows: await rows() }).toEqual({ status: 400, rows: 1 })
@@ -117,6 +119,21 @@ test('a signed-in user whose tenant has not approved the client leaves no reques
     expect(new URL((await ask(browser)).next ?? '').searchParams.get('error')).toBe('unauthorized_client')
   }
   expect(await rows()).toBe(0)
+})
+
+test('a request that was refused at the approval stays refused, also once the client is approved [S-014 A-48]', async () => {
+  const browser = new Browser(service.fetch)
+  const consentPage = await signIn(browser, await ask(browser))
+  await service.dev.setAccess({ approval: { 'Demo public': 'unapproved' } })
+  const refused = await approve(browser, consentPage)
+  await service.dev.setAccess({ approval: { 'Demo public': 'approved' } })
+  const again = await approve(browser, consentPage)
+  const error = new URL(refused.next ?? '').searchParams.get('error')
+  expect({ error, status: again.status, next: again.next }).toEqual({
+    error: 'unauthorized_client',
+    status: 400,
+    next: undefined,
+  })
 })
 
 test('a user who decides again and again leaves no request behind but the one that the sign-in page carried [S-085 A-48]', async () => {
