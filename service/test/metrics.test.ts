@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Service, ServiceOptions } from '../src/index.ts'
-import { authorize, clientOf, exchange, login, personOf, refresh } from './login.ts'
+import { authorize, authorizeUrl, clientOf, exchange, login, personOf, refresh } from './login.ts'
 import { createService, isOnPostgres } from './start.ts'
 
 async function started(options: ServiceOptions): Promise<Service> {
@@ -26,12 +26,17 @@ test('the metrics count tokens by grant, refusals by code, events, and time by r
   await service.fetch(`${service.authUrl}/nothing/at/all`)
   await exchange(service, await authorize(service, { decision: 'deny' }))
   await service.fetch(`${service.baseUrl}/api/llm_models/search`, { method: 'POST' })
+  await authorize(service, { parameters: { scope: 'x' } })
+  service.dev.autoApprove('ada@demo.example')
+  await service.fetch(authorizeUrl(service, { parameters: { response_type: 'token' } }).url)
   const lines = await scrape(service)
   for (const line of [
     'agent_service_tokens_issued_total{grant_type="authorization_code"} 1',
     'agent_service_tokens_issued_total{grant_type="refresh_token"} 1',
     'agent_service_refusals_total{host="auth",code="invalid_grant"} 1',
     'agent_service_refusals_total{host="auth",code="access_denied"} 1',
+    'agent_service_refusals_total{host="auth",code="invalid_scope"} 1',
+    'agent_service_refusals_total{host="auth",code="unsupported_response_type"} 1',
     'agent_service_refusals_total{host="auth",code="status_404"} 1',
     'agent_service_refusals_total{host="base",code="authentication_error"} 1',
     'agent_service_security_events_total{event="consent_denied"} 1',
