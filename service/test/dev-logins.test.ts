@@ -69,6 +69,46 @@ test('the dev page lists each login, and its page shows request by request what 
   for (const [index, pattern] of expected.entries()) expect(rows[index]).toMatch(new RegExp(`^${pattern} `))
 })
 
+/** The logins that the dev page lists, newest first, without their times. */
+async function listed(): Promise<string[]> {
+  const list = (await view('')).html.split('id="logins"')[1]?.split('<h2>')[0] ?? ''
+  const rows = [...list.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].slice(1)
+  return rows.map(([, row = '']) => plain(row).replace(/^ | [\d:.]{12}| $/g, ''))
+}
+
+test('a sign-in form that came too late belongs to its login, whose redirect URI is shown', async () => {
+  const browser = new Browser(service.fetch)
+  const page = await browser.get(authorizeUrl(service).url)
+  service.dev.advance(10 * 60_000)
+  const { email, password } = personOf(service, 'ada')
+  await browser.submit(page, '/auth/v1/sign-in', { email, password })
+  expect(await listed()).toEqual(['Login 1, Demo public Authorize 200, Sign in 400'])
+  const shown = plain((await view('/logins/1')).html)
+  expect(shown).toContain(' redirect_uri https://app.demo.example/callback scope ')
+})
+
+test('the consent of a user who was signed in already belongs to its login', async () => {
+  const browser = new Browser(service.fetch)
+  const { email, password } = personOf(service, 'ada')
+  await browser.submit(await browser.get(authorizeUrl(service).url), '/auth/v1/sign-in', { email, password })
+  const consent = await browser.get(authorizeUrl(service).url)
+  await browser.submit(consent, '/auth/v1/consent', { decision: 'deny' })
+  expect(await listed()).toEqual([
+    'Login 2, Demo public ada@demo.example Authorize 200, Consent 303',
+    'Login 1, Demo public ada@demo.example Authorize 200, Sign in 200',
+  ])
+})
+
+test('of a login that is no longer kept, the requests that follow are one login', async () => {
+  const browser = new Browser(service.fetch)
+  const page = await browser.get(authorizeUrl(service).url)
+  for (let index = 0; index < 20; index += 1) await new Browser(service.fetch).get(authorizeUrl(service).url)
+  const { email, password } = personOf(service, 'ada')
+  const consent = await browser.submit(page, '/auth/v1/sign-in', { email, password })
+  await browser.submit(consent, '/auth/v1/consent', { decision: 'approve' })
+  expect((await listed())[0]).toBe('Login 22, Demo public ada@demo.example Sign in 200, Consent 303')
+})
+
 test('equal fingerprints on the page of a login are the same secret, and two logins share none [S-086]', async () => {
   await loginByPages()
   await loginByPages()
