@@ -85,13 +85,9 @@ async function commit(
   { tokens, wasRead, signal }: Commit,
 ): Promise<Refreshed> {
   const { store, current, problems } = parts
-  const checkCurrent = (): void => {
-    if (signal.aborted || current.record?.id !== record.id) throw loginRequiredOrChanged(current.record)
-  }
   const readError = await readAndApply(parts)
-  checkCurrent()
-  // Another page or process saved newer tokens of this sign-in, because a lease ran out or the lock is not common. They count, and the
-  // tokens of this refresh are discarded.
+  // The session ended or was replaced, or another page or process saved newer tokens of this sign-in, because a lease ran out or the lock
+  // is not common. That counts, and the tokens of this refresh are discarded.
   if (current.record !== record) return 'settled'
   const next = { ...record, rev: record.rev + 1, tokens }
   // The age counts from before the request, which took at most `maxTimeoutMs`, 60 s. The read and the write after it took at most
@@ -110,7 +106,7 @@ async function commit(
     return 'settled'
   }
   const isWritten = !isUnread && (await succeedsOrThrowsBug(() => store.write(next)))
-  checkCurrent()
+  if (signal.aborted || current.record?.id !== record.id) throw loginRequiredOrChanged(current.record)
   if (isWritten) {
     keep(expectSaved)
     return 'settled'

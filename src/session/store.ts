@@ -1,4 +1,4 @@
-import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
+import type { AgentAuthError } from '../errors.ts'
 import { maxLockWaitMs } from '../internal/limits.ts'
 import { succeeds } from '../internal/timeouts.ts'
 import { bounded, runLocked, storageErrorOf } from '../storage/time-limits.ts'
@@ -77,8 +77,7 @@ export function sessionStore(storage: TokenStorage, name: string): SessionStore 
 export async function tryRead(store: SessionStore): Promise<Stored | undefined> {
   try {
     return await store.read()
-  } catch (error) {
-    if (!isAgentAuthError(error)) throw error
+  } catch {
     return undefined
   }
 }
