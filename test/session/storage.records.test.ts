@@ -1,5 +1,5 @@
 import { memoryStorage } from 'agent-auth'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { faulty } from '../support/faulty-rig.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
@@ -106,6 +106,15 @@ describe('a record that cannot be used', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
+  test('one that breaks under a running session and cannot be written again is reported as both [F071 C-065]', async () => {
+    const { session, tokens, records, failing, eventsOf } = await start()
+    records.put('{"v":1')
+    failing.add('setItem')
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'unreadable' }, { reason: 'write_failed' }])
+  })
+
   const alone: readonly (readonly [string, string, (text: string) => string])[] = [
     ['of a newer version', 'newer', (text) => text.replace('"v":1', '"v":2')],
     ['of a much newer version and another shape', 'newer', () => '{"v":99,"sealed":"x"}'],
@@ -179,6 +188,14 @@ describe('a record that cannot be used', () => {
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
     expect(await session.getAccessToken({ forceRefresh: true })).toBe(records.record()?.accessToken)
     expect(events.filter(({ type }) => type === 'storage_degraded')).toEqual([])
+  })
+
+  test('a record that does not change is parsed once, however many calls read it [C-057]', async () => {
+    const { session, text, tokens } = await start()
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    for (let call = 0; call < 5; call++) expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    expect(parse.mock.calls.filter(([parsed]) => parsed === text)).toHaveLength(1)
   })
 
   test('the record is one JSON string with version, revision, and the id and time of the sign-in [C-057]', async () => {

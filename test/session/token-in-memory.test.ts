@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { sessionName } from '../../src/session/record.ts'
 import { type ApiStub, apiStub } from '../support/api-stub.ts'
 import { sessionRig } from '../support/session-rig.ts'
-import { twoRealms } from '../support/two-realms.ts'
+import { sharedRecords } from '../support/shared-records.ts'
 
 // The bearer fetch takes the token of a session from memory, without `getAccessToken`, unless that would wait or reject.
 
@@ -43,6 +43,17 @@ test('a spy in the place of getAccessToken is called, although it has the member
     calls: 1,
     sent: ['Bearer token-of-the-test'],
   })
+})
+
+test('a request with a valid token in memory is sent at once, without a wait for a promise', async () => {
+  const { service, realm } = sessionRig()
+  const { session } = realm()
+  const tokens = service.issue()
+  await session.signIn(tokens)
+  const { send, api } = bearer(session)
+  const response = send(url)
+  expect(api.authorizations).toEqual([`Bearer ${tokens.accessToken}`])
+  await response
 })
 
 test('an expired token is refreshed before the request is sent', async () => {
@@ -101,7 +112,9 @@ test('a request of a user whose sign-out was found is not sent as the user who s
 })
 
 test('a sign-out elsewhere is seen once an asynchronous storage is read again, a second later', async () => {
-  const { clock, service, here, there } = twoRealms()
+  const { clock, service, realm } = sessionRig()
+  const { handle } = sharedRecords()
+  const [here, there] = [realm({ storage: handle({ step: async () => {} }) }), realm({ storage: handle() })]
   await here.session.signIn(service.issue())
   await there.session.ready()
   const { send, api } = bearer(here.session)
