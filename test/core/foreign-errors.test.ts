@@ -65,6 +65,27 @@ describe('an error that is not of this library passes as itself', () => {
     expect(here.session.state.status).toBe('signed-in')
   })
 
+  test('through a pending write, for which no caller waits: it is reported as a write that failed', async () => {
+    const { clock, state, broken } = brokenClock()
+    const { service, realm } = sessionRig(broken)
+    const records = sharedRecords()
+    const here = realm({ storage: records.handle({ step: async () => {} }) })
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    const { id: _, ...stored } = records.record() ?? {}
+    records.put('{"v":1')
+    // The session removes what it cannot read. Before it writes again, another sign-in is there, which it takes over.
+    records.onChange(() => {
+      if (records.items.size === 0)
+        records.items.set(String(stored.owner), JSON.stringify({ ...stored, id: 'another' }))
+      state.isArmed = true
+    })
+    clock.advance(2_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(here.eventsOf('storage_degraded').map(({ reason }) => reason)).toEqual(['unreadable', 'write_failed'])
+  })
+
   test('through an exchange', async () => {
     const { state, broken } = brokenClock()
     const config = createAuthConfig({

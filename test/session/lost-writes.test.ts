@@ -171,6 +171,16 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
+  test('of a refresh, after which a sign-out elsewhere comes: listeners hear of the end without another call [C-074 I-4]', async () => {
+    const { here, service, records } = lossy('good', 'unanswered')
+    await here.session.signIn(service.issue())
+    records.onChange(() => records.items.clear())
+    await here.session.getAccessToken({ forceRefresh: true })
+    await flush()
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+    expect(here.told.at(-1)).toBe('signed-out store_lost')
+  })
+
   test('of a sign-in, where the read after it fails too: a sign-out elsewhere is not undone [C-074 I-4]', async () => {
     const rig = lossy('unanswered')
     unreadableOnceStored(rig)
@@ -285,6 +295,9 @@ describe('a sign-in that could not be saved', () => {
       state.unlockable = failing === 'lock'
       state.unreadable = failing === 'read'
       await here.session.signIn(service.issue())
+      expect(here.eventsOf('storage_degraded').map(({ reason }) => reason)).toEqual(
+        failing === 'lock' ? ['write_failed'] : ['read_failed', 'write_failed'],
+      )
       clock.advance(1)
       const later = service.issue()
       await there.session.signIn(later)
@@ -324,6 +337,9 @@ describe('a sign-in that could not be saved', () => {
     state.unreadable = true
     const tokens = service.issue()
     await here.session.signIn(tokens)
+    // This call tries to save it and does not come as far as the write.
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
     state.unlockable = false
     state.unreadable = false
     clock.advance(6_000)
@@ -423,6 +439,8 @@ describe('a sign-in that could not be saved', () => {
     await there.session.signIn(service.issue())
     const tokens = service.issue()
     await here.session.signIn(tokens)
+    const reported = here.eventsOf('storage_degraded').map(({ reason }) => reason)
+    expect(reported).toEqual(['write_failed', 'read_failed'])
     state.unreadable = false
     clock.advance(6_000)
     expect(await here.session.getAccessToken()).toBe(tokens.accessToken)

@@ -112,7 +112,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
   })
 
   test('a sign-out elsewhere wins over an owed write also where only that write finds out [C-065 I-4]', async () => {
-    const { service, session, failing, realm, records } = faulty(mode)
+    const { service, session, failing, realm, records, told } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
     await session.getAccessToken({ forceRefresh: true })
@@ -123,6 +123,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     for (let turn = 0; turn < 10; turn++) await flush()
     expect(records.items.size).toBe(0)
     expect(session.state.status).toBe('signed-out')
+    expect(told.at(-1)).toBe('signed-out store_lost')
   })
 
   test('a sign-out elsewhere wins over an owed write [C-065]', async () => {
@@ -137,6 +138,17 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     await flush()
     expect(records.items.size).toBe(0)
   })
+})
+
+test('a refused session whose record cannot be removed reports that, and does not use the record again [C-077]', async () => {
+  const { service, session, records, failing, eventsOf } = faulty()
+  await session.signIn(service.issue())
+  service.revoke(1)
+  failing.add('removeItem')
+  expect(await codeOf(session.getAccessToken({ forceRefresh: true }))).toBe('session_ended')
+  expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'remove_failed', cause: { code: 'storage_failed' } }])
+  expect(records.items.size).toBe(1)
+  expect(await codeOf(session.getAccessToken())).toBe('login_required')
 })
 
 describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
@@ -206,6 +218,23 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
       expect(eventsOf('storage_degraded').map((event) => event.reason)).toEqual(['read_failed', reason, 'read_failed'])
     },
   )
+
+  test('at a sign-in over one from elsewhere: a late write of that one does not undo it [D-21 C-074]', async () => {
+    const { clock, service, session, records, failing, realm } = faulty(mode)
+    await session.signIn(service.issue())
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    const [before = ''] = records.items.values()
+    await session.resume()
+    failing.add('getItem')
+    const { accessToken } = service.issue()
+    await session.signIn({ accessToken, obtainedAtMs: clock.wallMs() })
+    failing.clear()
+    records.put(before)
+    clock.advance(6_000)
+    expect(await session.getAccessToken()).toBe(accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken })
+  })
 
   test('in a running session: a sign-in replaces it, and is refreshed from memory [D-21 F070]', async () => {
     const { clock, service, session, failing } = faulty(mode)

@@ -148,6 +148,22 @@ describe('a sign-in that cannot be saved', () => {
     expect(there.eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'write_failed' }])
   })
 
+  it('is saved by the next call, also on a machine whose monotonic clock says zero [C-065]', async () => {
+    const { realm, service, clock } = sessionRig()
+    const records = sharedRecords()
+    let isFull = true
+    const fault = (operation: string): void => {
+      if (isFull && operation === 'setItem') throw new Error('full')
+    }
+    const atZero = { wallMs: () => clock.wallMs(), monotonicMs: () => 0 }
+    const { session } = realm({ storage: records.handle({ fault }), options: { clock: atZero } })
+    await session.signIn(service.issue())
+    isFull = false
+    await session.getAccessToken()
+    await flush()
+    expect(records.items.size).toBe(1)
+  })
+
   it('removes that record only while it has the lock [F023 C-072]', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
@@ -246,19 +262,57 @@ describe('two sign-ins that could both not be saved', () => {
   )
 })
 
-it.each([
+const name = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
+const otherRecords: readonly (readonly [reason: string, text: string])[] = [
   ['newer', '{"v":2}'],
   [
     'foreign',
     JSON.stringify({ v: 1, owner: 'another name', id: 'theirs', rev: 1, accessToken: 'at', obtainedAtMs: 1 }),
   ],
-])('a sign-in that finds a %s record reports it and leaves it, without another read [C-057]', async (reason, text) => {
+]
+
+it.each(otherRecords)(
+  'a sign-in that finds a %s record reports it and leaves it, without another read [C-057]',
+  async (reason, text) => {
+    const { realm, service } = sessionRig()
+    const records = sharedRecords()
+    records.items.set(name, text)
+    const { session, eventsOf } = realm({ storage: records.handle() })
+    await session.signIn(service.issue())
+    expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason }])
+    expect(records.items.get(name)).toBe(text)
+  },
+)
+
+it.each(otherRecords)(
+  'a pending write leaves a %s record that it finds once it has the lock [C-057]',
+  async (_, text) => {
+    const { realm, service } = sessionRig()
+    const records = sharedRecords()
+    let isFull = true
+    const step = async (operation: string): Promise<void> => {
+      if (isFull && operation === 'setItem') throw new Error('full')
+    }
+    const { session } = realm({ storage: records.handle({ step }) })
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    isFull = false
+    await session.resume()
+    records.items.set(name, text)
+    // The last read was a moment ago, so the call itself reads nothing.
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.items.get(name)).toBe(text)
+  },
+)
+
+it('a sign-in reports an unreadable record that it finds, and writes over it [C-057]', async () => {
   const { realm, service } = sessionRig()
   const records = sharedRecords()
-  const name = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
-  records.items.set(name, text)
+  records.items.set(name, '{"v":1')
   const { session, eventsOf } = realm({ storage: records.handle() })
-  await session.signIn(service.issue())
-  expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason }])
-  expect(records.items.get(name)).toBe(text)
+  const tokens = service.issue()
+  await session.signIn(tokens)
+  expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'unreadable' }])
+  expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
 })
