@@ -1,7 +1,7 @@
 import type { Session, TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { setUp, tokens, turn } from '../support/one-session.ts'
-import { sessionRig } from '../support/session-rig.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
 
 /** A storage of which one read can be held: it then gives what stood there when it began, or when it ends. */
 function holding(moment: 'begin' | 'end') {
@@ -93,6 +93,39 @@ describe('sign-in and sign-out', () => {
       expect(await session.getAccessToken()).toBe(good.accessToken)
     },
   )
+})
+
+test('a reading begun before the session ended changes nothing after it, and asks nothing more of the storage [C-068]', async () => {
+  const { storage, items, settle, holdNextRead, release } = holding('begin')
+  const operations: string[] = []
+  const noted: TokenStorage = {
+    ...storage,
+    getItem(key) {
+      operations.push('getItem')
+      return storage.getItem(key)
+    },
+  }
+  const { realm, service } = sessionRig()
+  const { session } = realm({ storage: noted })
+  await session.signIn(service.issue())
+  const answer = service.hold()
+  const call = codeOf(session.getAccessToken({ forceRefresh: true }))
+  await settle()
+  holdNextRead()
+  const resumed = session.resume()
+  await settle()
+  // Another process signs out, which the refresh sees before the reading ends.
+  items.clear()
+  answer()
+  expect(await call).toBe('login_required')
+  operations.length = 0
+  release()
+  await resumed
+  await settle()
+  expect({ operations, state: session.state }).toEqual({
+    operations: [],
+    state: { status: 'signed-out', reason: 'store_lost' },
+  })
 })
 
 describe('the age of a reading', () => {

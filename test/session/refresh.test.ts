@@ -348,6 +348,24 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(service.sent).toHaveLength(1)
   })
 
+  test('a refusal after a sign-out elsewhere removes nothing, because a later sign-in may be stored by then [C-079]', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const operations: string[] = []
+    const { session } = realm({ storage: records.handle({ lock: false, fault: (what) => void operations.push(what) }) })
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    service.revoke(1)
+    const release = service.hold()
+    const call = codeOf(session.getAccessToken())
+    await flush()
+    records.items.clear()
+    release()
+    expect(await call).toBe('session_ended')
+    expect(session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+    expect(operations).not.toContain('removeItem')
+  })
+
   test.each([
     ['proactive', hour - 30_000],
     ['required', hour],

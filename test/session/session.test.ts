@@ -101,6 +101,8 @@ describe('tokens', () => {
     clock.advance(hour - 1)
     expect(await session.getAccessToken()).toBe(accessToken)
     clock.advance(1)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(told).toEqual(['signed-in', 'signed-out expired'])
     const codes = new Set(await Promise.all(Array.from({ length: 100 }, () => codeOf(session.getAccessToken()))))
     expect([...codes]).toEqual(['login_required'])
     expect(eventsOf('login_required')).toHaveLength(1)

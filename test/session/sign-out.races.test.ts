@@ -37,38 +37,45 @@ describe('sign-out in another realm', () => {
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
-  test('a sign-out elsewhere between the last read and the write of a refresh: the record is removed again [C-074]', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    let pause: (() => void) | undefined
-    let pausing = false
-    const step = (operation: string): Promise<void> =>
-      pausing && operation === 'setItem'
-        ? new Promise((resolve) => {
-            pause = resolve
-          })
-        : Promise.resolve()
-    const here = realm({ storage: records.handle({ step }) })
-    const there = realm({ storage: records.handle() })
-    await here.session.signIn(service.issue())
-    await there.session.ready()
-    clock.advance(hour)
-    pausing = true
-    const call = codeOf(here.session.getAccessToken())
-    await flush()
-    await flush()
-    expect(pause).toBeDefined()
-    const out = there.session.signOut()
-    await flush()
-    expect(records.items.size).toBe(0)
-    pause?.()
-    await out
-    await call
-    expect(records.items.size).toBe(0)
-    clock.advance(1_000)
-    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
-    expect(await codeOf(there.session.getAccessToken())).toBe('login_required')
-  })
+  test.each([
+    ['and only a later call here reads that', 'signed-in'],
+    ['which is read here during the write', 'signed-out'],
+  ])(
+    'a sign-out elsewhere between the last read and the write of a refresh, %s: the record is removed again [C-074]',
+    async (_, after) => {
+      const { clock, service, realm } = sessionRig()
+      const records = sharedRecords()
+      let pause: (() => void) | undefined
+      let pausing = false
+      const step = (operation: string): Promise<void> =>
+        pausing && operation === 'setItem'
+          ? new Promise((resolve) => {
+              pause = resolve
+            })
+          : Promise.resolve()
+      const here = realm({ storage: records.handle({ step }) })
+      const there = realm({ storage: records.handle() })
+      await here.session.signIn(service.issue())
+      await there.session.ready()
+      clock.advance(hour)
+      pausing = true
+      const call = codeOf(here.session.getAccessToken())
+      await flush()
+      await flush()
+      expect(pause).toBeDefined()
+      const out = there.session.signOut()
+      await flush()
+      expect(records.items.size).toBe(0)
+      if (after === 'signed-out') await here.session.resume()
+      pause?.()
+      await out
+      await call
+      expect({ status: here.session.state.status, stored: records.items.size }).toEqual({ status: after, stored: 0 })
+      clock.advance(1_000)
+      expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+      expect(await codeOf(there.session.getAccessToken())).toBe('login_required')
+    },
+  )
 
   test('the same where the lock is not acquired within 20 s: removed once more without it [C-074 I-4]', async () => {
     const time = virtualTime()
@@ -326,6 +333,27 @@ describe('a write of a refresh that lands long after', () => {
     await flush()
     expect(records.items.size).toBe(0)
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+  })
+
+  test('a new sign-in, of which it knows nothing: that one is written over the first save of the sign-in before, each time [C-074 D-32]', async () => {
+    const { time, service, records, waiting, state, here } = slowWrites()
+    state.holding = true
+    const before = here.session.signIn(service.issue())
+    await time.pass(6_000)
+    await before
+    state.holding = false
+    const next = service.issue()
+    await here.session.signIn(next)
+    waiting[0]?.()
+    await flush()
+    const [late = ''] = records.items.values()
+    for (let landing = 0; landing < 2; landing++) {
+      records.put(late)
+      await time.pass(6_000)
+      expect(await here.session.getAccessToken()).toBe(next.accessToken)
+      await flush()
+      expect(records.record()?.accessToken).toBe(next.accessToken)
+    }
   })
 
   test('a new sign-in: that one goes on and is written again [C-074 D-32]', async () => {
