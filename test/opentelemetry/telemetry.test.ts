@@ -6,6 +6,7 @@ import {
   type DataPoint,
   InMemoryMetricExporter,
   MeterProvider,
+  type MetricData,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import {
@@ -42,12 +43,17 @@ const telemetry = (): ReturnType<typeof createTelemetry> =>
 const spans = (): readonly ReadableSpan[] => spanExporter.getFinishedSpans()
 const named = (name: string): ReadableSpan[] => spans().filter((span) => span.name === `agent_auth.${name}`)
 
-/** Returns the points of a metric so far, each as its value and its attributes. */
-async function points(name: string): Promise<[value: unknown, attributes: object][]> {
+/** Returns a metric so far. */
+async function metric(name: string): Promise<MetricData | undefined> {
   metricExporter.reset()
   await meters.forceFlush()
   const all = metricExporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
-  const found = all.find(({ descriptor }) => descriptor.name === `agent_auth.${name}`)
+  return all.find(({ descriptor }) => descriptor.name === `agent_auth.${name}`)
+}
+
+/** Returns the points of a metric so far, each as its value and its attributes. */
+async function points(name: string): Promise<[value: unknown, attributes: object][]> {
+  const found = await metric(name)
   return ((found?.dataPoints ?? []) as DataPoint<unknown>[]).map(({ value, attributes }) => [value, attributes])
 }
 
@@ -216,17 +222,79 @@ test('a storage that fails is a count of its operations, and of what became of t
   expect(await points('storage.degraded')).toEqual([[1, { 'agent_auth.reason': 'write_failed' }]])
 })
 
+const route = { 'http.request.method': 'POST', 'http.route': '/api/agents' }
+const cause = { name: 'TypeError', message: 'fetch failed' }
+const counts: [name: string, event: BackendEvent, attributes: object][] = [
+  ['sessions.ended', { type: 'session_ended', reason: 'signed_out' }, { 'agent_auth.reason': 'signed_out' }],
+  ['sessions.ended', { type: 'login_required' }, { 'agent_auth.reason': 'expired' }],
+  [
+    'sessions.ended',
+    { type: 'ended_session_removed', reason: 'idle', revocation: 'done' },
+    { 'agent_auth.reason': 'idle' },
+  ],
+  ['sessions.lost', { type: 'session_ended', reason: 'store_lost' }, {}],
+  [
+    'storage.errors',
+    { type: 'storage_error', operation: 'getItem', cause },
+    { 'agent_auth.operation': 'getItem', 'error.type': 'TypeError' },
+  ],
+  [
+    'unexpected_errors',
+    { type: 'unexpected_error', route: 'POST /api/agents', cause },
+    { ...route, 'error.type': 'TypeError' },
+  ],
+]
+
+test.each(counts)('%s counts %o once', async (name, event, attributes) => {
+  telemetry().onEvent(event)
+  expect(await points(name)).toEqual([[1, attributes]])
+})
+
+test('a login of 250 ms is a span that began 250 ms ago, and 0.25 s in the buckets for HTTP', async () => {
+  telemetry().onEvent({ type: 'login_finished', durationMs: 250 })
+  expect(named('login').map(({ duration }) => duration)).toEqual([[0, 250_000_000]])
+  const durations = await metric('operation.duration')
+  expect(durations?.descriptor).toMatchObject({ unit: 's' })
+  expect(durations?.dataPoints.map(({ value }) => value)).toEqual([
+    {
+      min: 0.25,
+      max: 0.25,
+      sum: 0.25,
+      count: 1,
+      buckets: {
+        boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+        counts: [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+      },
+    },
+  ])
+})
+
+test('a proxied request is an error from status 500 on, and its type is the status if there is no other cause', () => {
+  const { onEvent } = telemetry()
+  for (const status of [499, 500]) onEvent({ type: 'proxied', route: 'POST /api/agents', status, durationMs: 1 })
+  onEvent({ type: 'proxied', route: 'POST /api/agents', status: 502, durationMs: 1, cause })
+  expect(named('proxy').map(({ status, attributes }) => [status.code, attributes])).toEqual([
+    [SpanStatusCode.UNSET, { ...route, 'http.response.status_code': 499 }],
+    [SpanStatusCode.ERROR, { ...route, 'http.response.status_code': 500, 'error.type': '500' }],
+    [SpanStatusCode.ERROR, { ...route, 'http.response.status_code': 502, 'error.type': 'TypeError' }],
+  ])
+})
+
 test('without options it takes the global tracer and meter at the first event, so the SDK may start later', async () => {
   const { onEvent } = createTelemetry()
-  const spy = vi.fn(() => tracers.getTracer('global'))
+  const spy = vi.fn((_name: string) => tracers.getTracer('global'))
   trace.setGlobalTracerProvider({ getTracer: spy })
   metrics.setGlobalMeterProvider(meters)
   try {
     onEvent({ type: 'login_finished', durationMs: 5 })
     onEvent({ type: 'login_started' })
     expect(named('login')).toHaveLength(1)
-    expect(spy).toHaveBeenCalledTimes(1)
+    expect(spy.mock.calls.map(([name]) => name)).toEqual(['agent-auth'])
     expect(await points('logins')).toEqual([[1, { 'agent_auth.outcome': 'ok' }]])
+    const scopes = metricExporter
+      .getMetrics()
+      .flatMap(({ scopeMetrics }) => scopeMetrics.map(({ scope }) => scope.name))
+    expect(scopes).toEqual(['agent-auth'])
   } finally {
     trace.disable()
     metrics.disable()
@@ -234,6 +302,10 @@ test('without options it takes the global tracer and meter at the first event, s
 })
 
 test('an unknown option, and a meter that is none, are config_invalid [C-112]', async () => {
-  for (const options of [{ traces: 1 }, { meter: {} }, { tracer: metrics }])
+  expect(await failure(() => createTelemetry({ traces: 1 } as object))).toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('traces is not an option of createTelemetry'),
+  })
+  for (const options of [{ meter: {} }, { tracer: metrics }])
     expect(await failure(() => createTelemetry(options as object))).toMatchObject({ code: 'config_invalid' })
 })
