@@ -1,5 +1,6 @@
 import { refreshTokens } from 'agent-auth'
 import { expect, test } from 'vitest'
+import { readTextAtMost } from '../../src/internal/read-at-most.ts'
 import { setUp, tokens } from '../support/one-session.ts'
 
 test('chunks without a byte do not hold the process [C-037 C-049]', async () => {
@@ -8,4 +9,13 @@ test('chunks without a byte do not hold the process [C-037 C-049]', async () => 
   const answer = (): Response => new Response(body(), { headers: { 'content-type': 'application/json' } })
   const { config } = setUp({ answer })
   await expect(refreshTokens(config, tokens())).rejects.toMatchObject({ code: 'response_too_large' })
+})
+
+test('a chunk without a byte counts as one byte [C-049]', async () => {
+  const chunks = ['ab', '', ''].map((text) => new TextEncoder().encode(text))
+  const body = (): Response => new Response(ReadableStream.from(chunks))
+  expect({ four: await readTextAtMost(body(), 4), three: await readTextAtMost(body(), 3) }).toEqual({
+    four: 'ab',
+    three: undefined,
+  })
 })

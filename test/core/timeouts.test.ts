@@ -1,0 +1,47 @@
+import { getEventListeners } from 'node:events'
+import { AgentAuthError } from 'agent-auth'
+import { describe, expect, it } from 'vitest'
+import { abortable, succeedsOrThrowsBug, withTimeout } from '../../src/internal/timeouts.ts'
+import { virtualTime } from '../support/virtual-time.ts'
+
+describe('a wait with a signal', () => {
+  it('ends at once if the signal fired before, also if the work never ends', async () => {
+    const time = virtualTime()
+    const work = withTimeout(1_000, new Promise(() => {}))
+    await expect(time.until(abortable(work, AbortSignal.abort()))).rejects.toMatchObject({ code: 'aborted' })
+  })
+
+  it.each<[result: string, settle: () => Promise<unknown>]>([
+    ['succeeds', async () => 'done'],
+    ['fails', () => Promise.reject(new TypeError('failed'))],
+  ])('leaves no listener on the signal if the work %s', async (_, settle) => {
+    const { signal } = new AbortController()
+    const waiting = abortable(settle(), signal).catch(() => {})
+    const during = getEventListeners(signal, 'abort').length
+    await waiting
+    await expect
+      .poll(() => ({ during, after: getEventListeners(signal, 'abort').length }))
+      .toEqual({
+        during: 1,
+        after: 0,
+      })
+  })
+})
+
+describe('work whose errors of the library are no bugs', () => {
+  it.each<[result: string, work: () => unknown, succeeded: boolean]>([
+    ['succeeds', () => Promise.resolve(), true],
+    [
+      'fails with an error of the library',
+      () => Promise.reject(new AgentAuthError('storage_failed', 'Failed.')),
+      false,
+    ],
+  ])('that %s resolves to whether it succeeded', async (_, work, succeeded) => {
+    expect(await succeedsOrThrowsBug(work)).toBe(succeeded)
+  })
+
+  it('rejects with any other error, because that is a bug', async () => {
+    const bug = new TypeError('of the work')
+    await expect(succeedsOrThrowsBug(() => Promise.reject(bug))).rejects.toBe(bug)
+  })
+})
