@@ -64,6 +64,24 @@ test('two hundred guesses at once are eleven, and the delays grow to a quarter o
   expect([...delays.slice(0, 4), Math.max(...delays)]).toEqual([1, 2, 4, 8, 900])
 })
 
+test('a wait lasts to its last millisecond, and Retry-After counts each second that has begun [S-044]', async () => {
+  const guess = async () => {
+    const { status, headers } = await post(basic(confidential, 'x'))
+    return { status, retryAfter: headers.get('retry-after') }
+  }
+  service.dev.freeze()
+  for (let count = 0; count < 11; count += 1) await guess()
+  service.dev.advance(1_000)
+  // Starts a wait of two seconds.
+  expect(await guess()).toEqual({ status: 401, retryAfter: null })
+  service.dev.advance(999)
+  expect(await guess()).toEqual({ status: 429, retryAfter: '2' })
+  service.dev.advance(1_000)
+  expect(await guess()).toEqual({ status: 429, retryAfter: '1' })
+  service.dev.advance(1)
+  expect(await guess()).toEqual({ status: 401, retryAfter: null })
+})
+
 test('an unknown client costs the same queries as a wrong secret [S-044]', async () => {
   const sql: string[] = []
   observe(assembly, { before: (statement) => void sql.push(statement.sql) })

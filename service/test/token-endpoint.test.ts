@@ -117,19 +117,26 @@ test('a body over 16 KiB is 413, with and without a declared length [S-035]', as
   await expectError(answer, 413, 'invalid_request')
 })
 
+const repeated = 'a JSON member is repeated; send each one once'
+const notJson = 'the body is not JSON'
+const noObject = 'the body is not a JSON object'
+
 test.each([
-  ['a repeated member', '{"refresh_token":"a","refresh_token":"b"}'],
-  ['a member repeated by escape', '{"refresh_token":"a","refresh\\u005ftoken":"b"}'],
-  ['a number', '{"refresh_token":1,"client_id":"x"}'],
-  ['null', '{"refresh_token":null,"client_id":1}'],
-  ['an array', '[]'],
-  ['text', '"x"'],
-  ['broken JSON', '{'],
-  ['nothing', ''],
-  ['deep nesting', `{"a":${'['.repeat(20)}${']'.repeat(20)}}`],
-  ['a byte order mark', '\ufeff{}'],
-])('%s is invalid_request [S-036]', async (_, body) => {
-  await expectError(await post({ body }), 400, 'invalid_request')
+  ['a repeated member', '{"refresh_token":"a","refresh_token":"b"}', repeated],
+  ['a member repeated by escape', '{"refresh_token":"a","refresh\\u005ftoken":"b"}', repeated],
+  ['a number', '{"refresh_token":1,"client_id":"x"}', 'refresh_token must be a string'],
+  ['null', '{"refresh_token":null,"client_id":1}', 'refresh_token must be a string'],
+  ['a number for grant_type', '{"refresh_token":"a","grant_type":1}', 'grant_type must be a string'],
+  ['an array', '[]', noObject],
+  ['text', '"x"', noObject],
+  ['broken JSON', '{', notJson],
+  ['nothing', '', notJson],
+  ['deep nesting', `{"a":${'['.repeat(20)}${']'.repeat(20)}}`, 'the body is nested deeper than 8 levels'],
+  ['a byte order mark', '\ufeff{}', notJson],
+])('%s is invalid_request, with a description of the mistake [S-036]', async (_, body, error_description) => {
+  const answer = await post({ body })
+  expect(await answer.clone().json()).toMatchObject({ error_description })
+  await expectError(answer, 400, 'invalid_request')
 })
 
 test('a __proto__ member supplies nothing [S-036]', async () => {

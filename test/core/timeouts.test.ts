@@ -4,6 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { abortable, succeedsOrThrowsBug, withTimeout } from '../../src/internal/timeouts.ts'
 import { virtualTime } from '../support/virtual-time.ts'
 
+it('work that is late is a timeout, and may be tried again', async () => {
+  const time = virtualTime()
+  const late = time.until(withTimeout(1_000, new Promise(() => {})))
+  await expect(late).rejects.toMatchObject({ code: 'timeout', retryable: true })
+  expect(time.nowMs()).toBe(1_000)
+})
+
 describe('a wait with a signal', () => {
   it('ends at once if the signal fired before, also if the work never ends', async () => {
     const time = virtualTime()
