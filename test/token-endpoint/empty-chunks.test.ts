@@ -13,7 +13,11 @@ test('chunks without a byte do not hold the process [C-037 C-049]', async () => 
 
 test('a chunk without a byte counts as one byte [C-049]', async () => {
   const chunks = ['ab', '', ''].map((text) => new TextEncoder().encode(text))
-  const body = (): Response => new Response(ReadableStream.from(chunks))
+  const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    for (const chunk of chunks) controller.enqueue(chunk)
+    controller.close()
+  }
+  const body = (): Response => new Response(new ReadableStream({ start }))
   expect({ four: await readTextAtMost(body(), 4), three: await readTextAtMost(body(), 3) }).toEqual({
     four: 'ab',
     three: undefined,
