@@ -149,6 +149,9 @@ describe('options in plain JavaScript', () => {
     ['getAccessToken', (options) => session.getAccessToken(options), { forceRefesh: true }, 'forceRefresh'],
     ['getAccessToken', (options) => session.getAccessToken(options), { minValid: 60_000 }, 'minValidMs'],
     ['resume', (options) => session.resume(options), { afte: 'sign-out' }, 'after'],
+    ['readCallback', (options) => readCallback(null, baseUrl, options), { nowMS: 1 }, 'nowMs'],
+    ['exchangeCode', (options) => exchangeCode(config, {} as never, options), { sinal: 1 }, 'signal'],
+    ['refreshTokens', (options) => refreshTokens(config, tokensWith(), options), { signl: 1 }, 'signal'],
   ])(
     '%s refuses an option that it does not know, and names the one that was meant',
     async (caller, call, options, meant) => {

@@ -239,9 +239,10 @@ describe('the authorize request', () => {
     expect(await failure(startLogin(configWith(), { state }))).toMatchObject({ code: 'config_invalid' })
   })
 
-  it('a good state of the caller’s own is used [C-004]', async () => {
-    const { url, pending } = await startLogin(configWith(), { state: 'v'.repeat(22) })
-    expect([url.searchParams.get('state'), pending.state]).toEqual(['v'.repeat(22), 'v'.repeat(22)])
+  it.each([22, 512])('a good state of the caller’s own, of %i characters, is used [C-004]', async (length) => {
+    const state = 'v'.repeat(length)
+    const { url, pending } = await startLogin(configWith(), { state })
+    expect({ sent: url.searchParams.get('state'), kept: pending.state }).toEqual({ sent: state, kept: state })
   })
 
   it('states survive encoding and decoding unchanged [F017]', async () => {

@@ -158,7 +158,10 @@ describe('whose callback it is', () => {
     const read = (afterMs: number) => () =>
       readCallback(pending, callbackUrl(pending, { code: 'c' }), { nowMs: at.nowMs + afterMs })
     expect(read(600_000)()).toHaveProperty('returnTo')
-    expect(await failure(read(601_000))).toMatchObject({ code: 'flow_expired' })
+    expect(await failure(read(601_000))).toMatchObject({
+      code: 'flow_expired',
+      message: 'The login took more than 10 minutes. Start the login again.',
+    })
   })
 
   it('without another clock, the platform’s counts [C-012]', async () => {
