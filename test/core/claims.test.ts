@@ -23,6 +23,12 @@ it('reads subject, tenant and permissions of a signed JWT, and keeps all claims 
   })
 })
 
+it('reads claims whose base64url needs its own two characters', async () => {
+  const token = await jwt({ sub: 'ÿþ>>>???~~~žß' })
+  expect(token.split('.')[1]).toMatch(/-.*_|_.*-/)
+  expect(readClaims(tokens(token))?.subject).toBe('ÿþ>>>???~~~žß')
+})
+
 it('does not verify: a JWT whose signature is wrong, or that has expired, reads the same', async () => {
   const token = await jwt({ sub: 'user-1', exp: 1 })
   expect(readClaims(tokens(token))?.subject).toBe('user-1')
