@@ -213,6 +213,11 @@ describe('other options', () => {
     expect(Object.isFrozen(config)).toBe(true)
   })
 
+  it('defaults that are written out change nothing [C-016 C-038]', () => {
+    const defaults = { basicEncoding: 'form', dialect: 'service', issuerParameter: 'optional' } as const
+    expect(JSON.stringify(configWith(defaults))).toBe(JSON.stringify(configWith()))
+  })
+
   it('what a listener throws does not reach the caller [C-064]', async () => {
     const { fetch } = scriptedFetch(() => json({ access_token: 'x' }))
     const seen: string[] = []

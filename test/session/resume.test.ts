@@ -32,7 +32,8 @@ describe('resume', () => {
     await here.session.signOut()
     await there.session.getAccessToken()
     expect(there.session.state.status).toBe('signed-in')
-    await there.session.resume()
+    // The default, written out.
+    await there.session.resume({ after: 'change' })
     expect(there.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
