@@ -108,7 +108,7 @@ function stateOf(callback: string | URL): string | undefined {
 }
 
 async function readIndex(storage: TokenStorage): Promise<IndexEntry[]> {
-  const value = parse((await storage.getItem(prefix)) ?? '[]')
+  const value = parse(await storage.getItem(prefix))
   return Array.isArray(value) ? (value as IndexEntry[]).filter((entry) => Array.isArray(entry)) : []
 }
 
