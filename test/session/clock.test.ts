@@ -103,6 +103,15 @@ describe('when a token is renewed', () => {
     expect(await session.getAccessToken({ minValidMs: 31 * minute })).not.toBe(tokens.accessToken)
   })
 
+  test('a token whose life is over when it is granted is not used [C-085]', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    const tokens = service.issue()
+    await session.signIn({ ...tokens, expiresAtMs: clock.wallMs() - hour })
+    expect(await session.getAccessToken()).not.toBe(tokens.accessToken)
+    expect(service.sent).toHaveLength(1)
+  })
+
   test('with an unknown life nothing is renewed for a day; a 401 renews once [C-087]', async () => {
     const { clock, service, realm } = sessionRig(undefined, { lifeS: null })
     const { session } = realm()
