@@ -1,4 +1,4 @@
-import { createBearerFetch } from 'agent-auth'
+import { AgentAuthError, createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { acceptOnly, apiStub } from '../support/api-stub.ts'
 import { baseUrl, signedIn } from '../support/signed-in.ts'
@@ -26,6 +26,19 @@ it('a signal without a reason, as on React Native, ends in the code aborted [C-1
   const signal = Object.defineProperty(AbortSignal.abort(), 'reason', { value: undefined })
   const send = createBearerFetch(signed.session, { baseUrl, fetch: async () => new Response() })
   await expect(send(url, { signal })).rejects.toMatchObject({ code: 'aborted' })
+})
+
+it('fired while the session ends after a 401: its own reason, and not that response [C-102 F068]', async () => {
+  const leaving = new AbortController()
+  const source = {
+    async getAccessToken(options?: { rejected?: string | undefined }) {
+      if (options?.rejected === undefined) return token(0)
+      leaving.abort(reason)
+      throw new AgentAuthError('login_required', 'The session ended.')
+    },
+  }
+  const send = createBearerFetch(source, { baseUrl, fetch: async () => new Response(null, { status: 401 }) })
+  await expect(send(url, { signal: leaving.signal })).rejects.toBe(reason)
 })
 
 describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
