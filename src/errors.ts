@@ -93,7 +93,7 @@ export class AgentAuthError extends Error {
     super(message)
     Object.assign(this, present({ code, retryable, status, details }))
     // Not enumerable, so that a printed error shows only what helps.
-    Object.defineProperties(this, { name: { value: 'AgentAuthError' }, [marker]: { value: true } })
+    Object.defineProperties(this, { name: { value: 'AgentAuthError' }, [marker]: {} })
   }
 }
 

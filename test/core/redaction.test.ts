@@ -212,6 +212,8 @@ describe('errors', () => {
 
   it('isAgentAuthError knows its own, and nothing else [C-062]', () => {
     expect(isAgentAuthError(new AgentAuthError('timeout', 'x'))).toBe(true)
+    // The brand that another version of the library sets.
+    expect(isAgentAuthError({ [Symbol.for('agent-auth.error')]: true })).toBe(true)
     for (const value of [undefined, null, 'timeout', 7, {}, { code: 'timeout' }, new Error('x'), [], () => {}])
       expect(isAgentAuthError(value)).toBe(false)
   })
