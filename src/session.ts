@@ -191,7 +191,7 @@ class SessionStateView {
 /** Returns a copy of the tokens. Tokens that a later start could not read back are refused. */
 function checkedTokens(tokens: Tokens): Tokens {
   checkAwaited('tokens', tokens)
-  const record = decodeRecord('', encodeRecord('', { id: '-', rev: 1, tokens }))
+  const record = decodeRecord('', encodeRecord('', { id: '', rev: 1, tokens }))
   if (isRecord(record)) return record.tokens
   throw new AgentAuthError(
     'response_invalid',
