@@ -1,3 +1,4 @@
+import { memoryStorage, type TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
@@ -154,6 +155,35 @@ describe('sign-out', () => {
     await flush()
     expect(records.record()).toMatchObject({ accessToken: next.accessToken })
     expect(await here.session.getAccessToken()).toBe(next.accessToken)
+  })
+
+  test('a sign-in during its first read is not taken away by the removal after that read [C-067]', async () => {
+    const { service, realm } = sessionRig()
+    const inner = memoryStorage()
+    let release = (): void => {}
+    let hold: Promise<void> | undefined
+    const storage: TokenStorage = {
+      ...inner,
+      async getItem(key) {
+        const held = hold
+        hold = undefined
+        const item = await inner.getItem(key)
+        await held
+        return item
+      },
+    }
+    const { session } = realm({ storage })
+    await session.signIn(service.issue())
+    hold = new Promise((resolve) => {
+      release = resolve
+    })
+    const done = session.signOut()
+    const tokens = service.issue()
+    const signedIn = session.signIn(tokens)
+    await flush()
+    release()
+    await Promise.all([done, signedIn])
+    expect(await codeOf(realm({ storage }).session.getAccessToken())).toEqual({ resolved: tokens.accessToken })
   })
 
   test('the write of an earlier sign-in that is still under way does not outlive the sign-out [C-067 I-4]', async () => {
