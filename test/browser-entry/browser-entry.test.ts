@@ -173,6 +173,20 @@ describe('without a page', () => {
     }
   })
 
+  it('a sign-out discards a login that is being finished, at once [C-108]', async () => {
+    const signedOut = vi.fn()
+    const { session, close } = createTabSession(configWith(), {
+      storage: undefined,
+      key: 'default',
+      name: 'app',
+      signedOut,
+    })
+    const done = session.signOut()
+    expect(signedOut).toHaveBeenCalledTimes(1)
+    await done
+    close()
+  })
+
   it('options changed after creation have no effect [C-111]', async () => {
     const asked: string[] = []
     const answer = (name: string) => async () => {
