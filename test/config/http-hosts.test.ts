@@ -99,7 +99,11 @@ describe('allowHttpHosts', () => {
     createAuthConfig({ ...optionsWith(), onEvent, allowHttpHosts: [] })
     expect(events).toEqual([])
     createAuthConfig({ ...optionsWith(), ...inNetwork, onEvent, allowHttpHosts: ['agent-service', 'other'] })
-    expect(events).toEqual([{ type: 'http_allowed', hosts: 'agent-service other' }])
+    createAuthConfig({ ...optionsWith(), ...inNetwork, onEvent, allowHttpHosts: ['agent-service'] })
+    expect(events).toEqual([
+      { type: 'http_allowed', hosts: 'agent-service other' },
+      { type: 'http_allowed', hosts: 'agent-service' },
+    ])
   })
 
   it('copies the list: a name that is added later is not on it', async () => {
