@@ -105,3 +105,25 @@ test('the cause of a failed removal is the error of the storage, not that of the
   expect(await out).toBe('storage_failed')
   expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'remove_failed', cause: { code: 'storage_failed' } }])
 })
+
+test('a record that comes back after a sign-out and cannot be removed is reported, and removed again every five seconds [C-067 C-074]', async () => {
+  const { clock, service, records, failing, counts, storage, realm } = faulty()
+  // It comes back at the first moment of the monotonic clock.
+  const fromZero = { wallMs: () => clock.wallMs(), monotonicMs: () => clock.monotonicMs() - 1_000 }
+  const { session, eventsOf } = realm({ storage, options: { clock: fromZero } })
+  await session.signIn(service.issue())
+  const written = [...records.items]
+  await session.signOut()
+  for (const [key, text] of written) records.items.set(key, text)
+  failing.add('removeItem')
+  const before = counts.removeItem
+  const removals: number[] = []
+  for (const ms of [0, 0, 4_999, 1]) {
+    clock.advance(ms)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    await flush()
+    removals.push(counts.removeItem - before)
+  }
+  const reasons = eventsOf('storage_degraded').map(({ reason }) => reason)
+  expect({ removals, reasons }).toEqual({ removals: [1, 1, 1, 2], reasons: ['remove_failed'] })
+})
