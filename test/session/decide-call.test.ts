@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Clock } from '../../src/internal/clock.ts'
 import type { CurrentRecord } from '../../src/session/current.ts'
 import { type Decision, decide, type Wanted } from '../../src/session/decide-call.ts'
-import { freshness } from '../../src/session/freshness.ts'
+import { drawMarginMs, freshness } from '../../src/session/freshness.ts'
 
 const hour = 3_600_000
 const wallMs = Date.UTC(2026, 0, 1)
@@ -104,11 +104,29 @@ describe('how much of an access token is left', () => {
     ['less than the margin, in the first half of a short life', { lifeMs: 8_000, ageMs: 3_999 }, 'fresh'],
     ['less than the margin, in the second half of a short life', { lifeMs: 8_000, ageMs: 4_000 }, 'expiring'],
     ['nothing of a life of 0', { lifeMs: 0, ageMs: 0 }, 'expired'],
+    ['a millisecond, without a margin', { lifeMs: hour, ageMs: hour - 1, marginMs: 0 }, 'fresh'],
     ['unknown', { lifeMs: undefined, ageMs: 100 * hour, minValidMs: hour }, 'fresh'],
   ] as const
 
   test.each(table)('%s [C-083]', (_, { lifeMs, ageMs, ...wanted }, left) => {
-    const { minValidMs } = { minValidMs: undefined, ...wanted }
-    expect(freshness({ bornMs: nowMs - ageMs, lifeMs, marginMs: 60_000 }, nowMs, minValidMs)).toBe(left)
+    const { minValidMs, marginMs } = { minValidMs: undefined, marginMs: 60_000, ...wanted }
+    expect(freshness({ bornMs: nowMs - ageMs, lifeMs, marginMs }, nowMs, minValidMs)).toBe(left)
   })
 })
+
+test.each([
+  { lifeMs: hour, drawn: 0, marginMs: 60_000 },
+  { lifeMs: hour, drawn: 0.5, marginMs: 63_000 },
+  { lifeMs: 300_000, drawn: 0, marginMs: 30_000 },
+  { lifeMs: 300_000, drawn: 0.5, marginMs: 31_500 },
+])(
+  'a token that lives $lifeMs ms is refreshed $marginMs ms before its end if chance draws $drawn [C-085]',
+  ({ lifeMs, drawn, marginMs }) => {
+    vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
+      if (array instanceof Uint32Array) array[0] = drawn * 2 ** 32
+      return array
+    })
+    onTestFinished(() => void vi.restoreAllMocks())
+    expect(drawMarginMs(lifeMs)).toBeCloseTo(marginMs, 6)
+  },
+)
