@@ -195,13 +195,28 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
+  test('in a running session: the next read comes a second later [D-21]', async () => {
+    const { clock, service, session, failing, counts } = faulty(mode)
+    await session.signIn(service.issue())
+    failing.add('getItem')
+    const before = counts.getItem
+    const reads: number[] = []
+    for (const ms of [0, 0, 999, 1]) {
+      clock.advance(ms)
+      await session.getAccessToken()
+      reads.push(counts.getItem - before)
+    }
+    expect(reads).toEqual([1, 1, 1, 2])
+  })
+
   test.each([
-    ['newer', { v: 2 }],
-    ['foreign', { owner: 'another' }],
-    ['unreadable', { id: 0 }],
+    ['unchanged', [], {}],
+    ['newer', ['newer'], { v: 2 }],
+    ['foreign', ['foreign'], { owner: 'another' }],
+    ['unreadable', ['unreadable'], { id: 0 }],
   ])(
-    'in a running session: a second failure is reported again after a read of a %s record [D-21]',
-    async (reason, members) => {
+    'in a running session: a second failure is reported again after a read of an %s record, which has no cause [D-21]',
+    async (_, reasons, members) => {
       const { clock, service, session, records, failing, eventsOf } = faulty(mode)
       await session.signIn(service.issue())
       const read = async (): Promise<void> => {
@@ -215,7 +230,9 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
       await read()
       failing.add('getItem')
       await read()
-      expect(eventsOf('storage_degraded').map((event) => event.reason)).toEqual(['read_failed', reason, 'read_failed'])
+      const failed = { reason: 'read_failed', code: 'storage_failed' }
+      const reported = eventsOf('storage_degraded').map(({ reason, cause }) => ({ reason, code: cause?.code }))
+      expect(reported).toEqual([failed, ...reasons.map((reason) => ({ reason, code: undefined })), failed])
     },
   )
 
