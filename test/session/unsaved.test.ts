@@ -1,5 +1,6 @@
 import type { TokenStorage } from 'agent-auth'
 import { describe, expect, it } from 'vitest'
+import { faulty } from '../support/faulty-rig.ts'
 import { codeOf, type Realm, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
 import { flush } from '../support/virtual-time.ts'
@@ -120,6 +121,15 @@ describe('resume after a sign-out elsewhere', () => {
     release()
     await flush()
     expect(records.items.size).toBe(0)
+  })
+
+  it('tells the listeners although the storage cannot be read [C-108]', async () => {
+    const { service, session, failing, told } = faulty()
+    failing.add('setItem')
+    await session.signIn(service.issue())
+    failing.add('getItem')
+    const code = await codeOf(session.resume({ after: 'sign-out' }))
+    expect({ code, told }).toEqual({ code: 'storage_failed', told: ['signed-in', 'signed-out signed_out'] })
   })
 
   it('resume without a sign-out keeps a session that could not be saved [C-065]', async () => {
