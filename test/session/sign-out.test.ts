@@ -219,6 +219,29 @@ describe('sign-out', () => {
     expect(await codeOf(session.getAccessToken())).toBe('login_required')
   })
 
+  test('tells the listeners if it ends another sign-in that came meanwhile and whose record is gone [C-067 C-074]', async () => {
+    const { here, service, records } = twoRealms()
+    await here.session.signIn(service.issue())
+    const [name = ''] = records.items.keys()
+    const another = JSON.stringify({ ...records.record(), id: 'another' })
+    let unlock = (): void => {}
+    const locked = records.handle().withLock?.(
+      name,
+      () =>
+        new Promise<void>((resolve) => {
+          unlock = resolve
+        }),
+    )
+    const out = here.session.signOut()
+    await flush()
+    records.items.set(name, another)
+    await here.session.getAccessToken()
+    records.items.clear()
+    unlock()
+    await Promise.all([locked, out])
+    expect(here.told).toEqual(['signed-in', 'signed-out signed_out', 'signed-in', 'signed-out store_lost'])
+  })
+
   test('against storage that hangs settles within its bound and never leaves a local session [F097]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
