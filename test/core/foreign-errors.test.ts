@@ -86,6 +86,32 @@ describe('an error that is not of this library passes as itself', () => {
     expect(here.eventsOf('storage_degraded').map(({ reason }) => reason)).toEqual(['unreadable', 'write_failed'])
   })
 
+  test('not through the read after a refresh whose write failed, where it is reported', async () => {
+    const { clock, state, broken } = brokenClock()
+    const { service, realm } = sessionRig(broken)
+    const records = sharedRecords()
+    let write: 'good' | 'fails' | 'failed' = 'good'
+    const storage = records.handle({
+      fault(operation) {
+        if (operation === 'setItem' && write === 'fails') {
+          write = 'failed'
+          throw new Error('full')
+        }
+        // The read after the write finds another sign-in, and its age is asked of the clock.
+        if (write !== 'failed') return
+        records.put(JSON.stringify({ ...records.record(), id: 'another' }))
+        state.isArmed = true
+      },
+    })
+    const { session, eventsOf } = realm({ storage })
+    await session.signIn(service.issue())
+    clock.advance(3_600_000)
+    write = 'fails'
+    expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    await flush()
+    expect(eventsOf('storage_degraded').map(({ reason }) => reason)).toEqual(['write_failed', 'read_failed'])
+  })
+
   test('through an exchange', async () => {
     const { state, broken } = brokenClock()
     const config = createAuthConfig({

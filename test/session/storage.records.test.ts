@@ -113,6 +113,7 @@ describe('a record that cannot be used', () => {
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
     await flush()
     expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'unreadable' }, { reason: 'write_failed' }])
+  })
 
   test('one that breaks under a running session and cannot be removed is removed by a later look [F071]', async () => {
     const { clock, session, records, failing } = await start()
