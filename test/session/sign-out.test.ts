@@ -7,6 +7,22 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
 
+/** A sign-out whose first removal has ended, and which waits for the lock. */
+async function signedOutWhileLocked() {
+  const { here, service, records } = twoRealms()
+  await here.session.signIn(service.issue())
+  const [name = ''] = records.items.keys()
+  const another = JSON.stringify({ ...records.record(), id: 'another' })
+  let unlock = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    unlock = resolve
+  })
+  void records.handle().withLock?.(name, () => held)
+  const out = here.session.signOut()
+  await flush()
+  return { here, records, name, another, out, unlock: () => unlock() }
+}
+
 describe('sign-out', () => {
   test('works offline, twice, without a request: nothing is stored and calls fail typed [C-067 F097]', async () => {
     const { service, here, records } = twoRealms()
@@ -219,26 +235,21 @@ describe('sign-out', () => {
     expect(await codeOf(session.getAccessToken())).toBe('login_required')
   })
 
+  test('leaves a record that it cannot read and that came after its first removal [C-067]', async () => {
+    const { records, name, out, unlock } = await signedOutWhileLocked()
+    records.items.set(name, '{"v":1')
+    unlock()
+    await out
+    expect([...records.items.values()]).toEqual(['{"v":1'])
+  })
+
   test('tells the listeners if it ends another sign-in that came meanwhile and whose record is gone [C-067 C-074]', async () => {
-    const { here, service, records } = twoRealms()
-    await here.session.signIn(service.issue())
-    const [name = ''] = records.items.keys()
-    const another = JSON.stringify({ ...records.record(), id: 'another' })
-    let unlock = (): void => {}
-    const locked = records.handle().withLock?.(
-      name,
-      () =>
-        new Promise<void>((resolve) => {
-          unlock = resolve
-        }),
-    )
-    const out = here.session.signOut()
-    await flush()
+    const { here, records, name, another, out, unlock } = await signedOutWhileLocked()
     records.items.set(name, another)
     await here.session.getAccessToken()
     records.items.clear()
     unlock()
-    await Promise.all([locked, out])
+    await out
     expect(here.told).toEqual(['signed-in', 'signed-out signed_out', 'signed-in', 'signed-out store_lost'])
   })
 
