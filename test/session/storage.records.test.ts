@@ -191,6 +191,17 @@ describe('a record that cannot be used', () => {
     expect(await session.getAccessToken()).toBe(newer)
   })
 
+  test('the record of the sign-in before, as it was last read, is written over again [C-065]', async () => {
+    const { service, session, records, text } = await start()
+    await session.getAccessToken()
+    const next = service.issue()
+    await session.signIn(next)
+    records.put(text)
+    expect(await session.getAccessToken()).toBe(next.accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: next.accessToken })
+  })
+
   test('a store that parses what it reads gives the same session [C-057]', async () => {
     const { realm, records, tokens } = await start()
     const honest = records.handle()
