@@ -215,7 +215,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     ['foreign', ['foreign'], { owner: 'another' }],
     ['unreadable', ['unreadable'], { id: 0 }],
   ])(
-    'in a running session: a second failure is reported again after a read of an %s record, which has no cause [D-21]',
+    'in a running session: a second failure is reported again after a read that finds the record %s, and only failures have a cause [D-21]',
     async (_, reasons, members) => {
       const { clock, service, session, records, failing, eventsOf } = faulty(mode)
       await session.signIn(service.issue())
@@ -223,6 +223,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
         clock.advance(1_000)
         await session.getAccessToken()
       }
+      await read()
       failing.add('getItem')
       await read()
       failing.clear()
