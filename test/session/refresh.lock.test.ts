@@ -47,7 +47,7 @@ describe('a holder that never lets go', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('the error says that the same call may succeed later, and then it does [C-072]', async () => {
+  test('the error says how long it waited and that the same call may succeed later, and then it does [C-072]', async () => {
     const { time, service, session, holdLock } = await expired()
     let release = (): void => {}
     holdLock(
@@ -57,7 +57,8 @@ describe('a holder that never lets go', () => {
         }),
     )
     const failure = session.getAccessToken().catch((reason: unknown) => reason)
-    expect(await time.until(failure)).toMatchObject({ code: 'lock_timeout', retryable: true })
+    const message = expect.stringContaining(' 20 s.')
+    expect(await time.until(failure)).toMatchObject({ code: 'lock_timeout', message, retryable: true })
     release()
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
     expect(service.sent).toHaveLength(1)

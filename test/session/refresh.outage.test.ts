@@ -131,6 +131,7 @@ describe('the wait a busy service asks for', () => {
   const fromNow = (ms: number): string => new Date(Date.UTC(2026, 0, 1) + hour + ms).toUTCString()
   const exact: readonly (readonly [string, number])[] = [
     ['1', 1_000],
+    ['10', 10_000],
     ['120', 120_000],
     ['300', 300_000],
     ['301', 300_000],
