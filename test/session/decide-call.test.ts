@@ -115,9 +115,9 @@ describe('how much of an access token is left', () => {
 })
 
 test.each([
-  { lifeMs: hour, drawn: 0, marginMs: 60_000 },
+  { lifeMs: hour, drawn: 0.25, marginMs: 61_500 },
   { lifeMs: hour, drawn: 0.5, marginMs: 63_000 },
-  { lifeMs: 300_000, drawn: 0, marginMs: 30_000 },
+  { lifeMs: 300_000, drawn: 0.25, marginMs: 30_750 },
   { lifeMs: 300_000, drawn: 0.5, marginMs: 31_500 },
 ])(
   'a token that lives $lifeMs ms is refreshed $marginMs ms before its end if chance draws $drawn [C-085]',
