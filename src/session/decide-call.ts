@@ -27,7 +27,7 @@ export type Decision =
  * that fails does to the session is decided in refresh.ts.
  */
 export function decide(record: CurrentRecord | undefined, clock: Clock, wanted: Wanted = {}): Decision {
-  const { rejected = 'none', minValidMs = 0, forceRefresh = false } = wanted
+  const { rejected, minValidMs, forceRefresh } = wanted
   if (!record) return 'login_required'
   if (rejected === 'another_sign_in') return 'session_changed'
   const nowMs = clock.monotonicMs()

@@ -82,7 +82,6 @@ export function refreshRetries(parts: SessionParts, lockReach: LockReach): Refre
     },
     cancel() {
       inFlight?.cancel.abort()
-      inFlight = undefined
       delay.reset()
     },
     reset: delay.reset,
