@@ -42,6 +42,20 @@ describe('sign-in and sign-out', () => {
     expect(items.size).toBe(1)
   })
 
+  test('a call waits for the read that another call began [C-074]', async () => {
+    const { storage, holdNextRead, release } = holding('end')
+    const mine = tokens()
+    await setUp({ storage }).session.signIn(mine)
+    const { session } = setUp({ storage })
+    holdNextRead()
+    const ready = session.ready()
+    const call = codeOf(session.getAccessToken())
+    await turn()
+    release()
+    await ready
+    expect(await call).toEqual({ resolved: mine.accessToken })
+  })
+
   test('two sign-outs on their way end nothing of the sign-in after them [C-074 I-5]', async () => {
     const { storage, items, settle, holdNextRead, release } = holding('end')
     const { session } = setUp({ storage })

@@ -2,6 +2,7 @@ import { memoryStorage, type TokenStorage } from 'agent-auth'
 import { describe, expect, it } from 'vitest'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { tokensWith } from '../support/token-flow.ts'
+import { flush } from '../support/virtual-time.ts'
 
 /** A storage that answers with promises, and holds back its answers while `pause` says so. */
 function asyncStorage(): TokenStorage & { reads: number; pause: Promise<void> | undefined } {
@@ -11,8 +12,9 @@ function asyncStorage(): TokenStorage & { reads: number; pause: Promise<void> | 
     pause: undefined,
     async getItem(key) {
       storage.reads++
+      const { pause } = storage
       const item = await inner.getItem(key)
-      await storage.pause
+      await pause
       return item
     },
     setItem: async (key, value) => inner.setItem(key, value),
@@ -52,6 +54,7 @@ describe('resume', () => {
     storage.pause = undefined
     await here.session.signOut()
     const resumed = there.session.resume()
+    await flush()
     release()
     await Promise.allSettled([early, resumed])
     expect(there.session.state.status).toBe('signed-out')
