@@ -50,7 +50,7 @@ function fileDatabase(path: string): RecordDatabase {
       // A session reports a record that it cannot read, and removes it.
       return records === 'damaged' ? '' : (records.get(key) ?? null)
     },
-    write: (key, value, lease) => changeRecords(lease, (records) => records.set(key, value).size > 0),
+    write: (key, value, lease) => changeRecords(lease, (records) => records.set(key, value).has(key)),
     remove: (key, lease) => changeRecords(lease, (records) => records.delete(key) || true),
     removeIf: (key, value) => changeRecords(undefined, (records) => records.get(key) === value && records.delete(key)),
     async acquire({ name, owner }, leaseMs) {
@@ -58,11 +58,13 @@ function fileDatabase(path: string): RecordDatabase {
       if (isHeld(translated(leaseFile, leasesNow).get(name), leaseMs)) return false
       return changeLeases((leases) => {
         for (const [other, lease] of leases) if (!isHeld(lease, leaseMs)) leases.delete(other)
-        return !leases.has(name) && leases.set(name, leaseOf(owner, leaseMs)).size > 0
+        return !leases.has(name) && leases.set(name, leaseOf(owner, leaseMs)).has(name)
       })
     },
     renew: ({ name, owner }, leaseMs) =>
-      changeLeases((leases) => leases.get(name)?.owner === owner && leases.set(name, leaseOf(owner, leaseMs)).size > 0),
+      changeLeases(
+        (leases) => leases.get(name)?.owner === owner && leases.set(name, leaseOf(owner, leaseMs)).has(name),
+      ),
     release: ({ name, owner }) => changeLeases((leases) => leases.get(name)?.owner === owner && leases.delete(name)),
     reasonOf: () => undefined,
   }
@@ -96,6 +98,6 @@ function leaseOf(owner: string, leaseMs: number): FileLease {
 
 /** Returns whether a lease holds. One that ends later than a new one would was written before the clock was set back. */
 function isHeld(lease: FileLease | undefined, leaseMs: number): boolean {
-  const leftMs = (lease?.endsAtMs ?? 0) - Date.now()
+  const leftMs = Number(lease?.endsAtMs) - Date.now()
   return leftMs > 0 && leftMs <= leaseMs
 }

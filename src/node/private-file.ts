@@ -85,8 +85,8 @@ function nameOf(path: string): string {
 /** Never follows a symbolic link in place of the file, and never waits for the other end of a pipe. */
 function openToRead(path: string): number | undefined {
   try {
-    // Windows has neither flag.
-    return openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
+    // Windows has neither flag, and undefined sets none.
+    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined

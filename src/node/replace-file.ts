@@ -6,7 +6,6 @@ import {
   lstatSync,
   openSync,
   renameSync,
-  rmSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -36,7 +35,7 @@ export async function replaceFile(lockFile: string, change: () => Replacement | 
   const wait = takeOverStale(lockFile)
   const endMs = performance.now() + maxFileWaitMs
   while (!commit(lockFile, change)) {
-    if (performance.now() > endMs) throw Object.assign(new Error('locked'), { code: 'EBUSY' })
+    if (performance.now() > endMs) throw Object.assign(new Error(), { code: 'EBUSY' })
     await sleep(maxFilePauseMs * randomFraction())
     wait()
   }
@@ -52,7 +51,7 @@ function commit(lockFile: string, change: () => Replacement | undefined): boolea
     if (text !== undefined) writeFileSync(fd, text)
     if (lasts === 'always') fsyncSync(fd)
     if (!isAt(lockFile, fd)) return false
-    if (text === undefined) rmSync(path, { force: true })
+    if (text === undefined) unlinkSync(path)
     else renameSync(lockFile, path)
     if (lasts === 'always') syncFolder(dirname(path))
     return true
@@ -89,7 +88,7 @@ function statusOf(path: string): BigIntStats | undefined {
  */
 function takeOverStale(lockFile: string): () => void {
   let seen: string | undefined
-  let sinceMs = 0
+  let sinceMs: number
   const look = (): string | undefined => {
     const status = statusOf(lockFile)
     return status && `${status.ino} ${status.ctimeNs}`

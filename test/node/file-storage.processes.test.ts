@@ -38,7 +38,7 @@ test('a SIGKILL at each step of a refresh: no lost session, no damaged file [P-0
   const [create, write] = ['openSync', ['writeFileSync', 'half of writeFileSync']]
   const acquire = [create, ...write, 'renameSync']
   const save = [create, ...write, 'fsyncSync', 'renameSync', 'fsyncSync']
-  const release = [create, 'rmSync', 'unlinkSync']
+  const release = [create, 'unlinkSync', 'unlinkSync']
   expect(steps).toEqual([...acquire, 'request', 'response', ...save, ...release])
   expect(new Set(outcomes)).toEqual(new Set(['refreshed']))
   expect(torn).toBe(0)

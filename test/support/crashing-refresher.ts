@@ -17,20 +17,13 @@ function step(name: string): void {
   process.kill(process.pid, 'SIGKILL')
 }
 
-let isWithin = false
 const { writeFileSync } = fs
-for (const name of ['openSync', 'fsyncSync', 'renameSync', 'unlinkSync', 'rmSync'] as const) {
+for (const name of ['openSync', 'fsyncSync', 'renameSync', 'unlinkSync'] as const) {
   const call = fs[name] as (...args: unknown[]) => unknown
   const stepped = (...args: unknown[]): unknown => {
-    // rmSync may call unlinkSync, and a file that is opened to be read does not change.
-    if (isWithin || (name === 'openSync' && args[1] !== 'wx')) return call(...args)
-    step(name)
-    isWithin = true
-    try {
-      return call(...args)
-    } finally {
-      isWithin = false
-    }
+    // A file that is opened to be read does not change.
+    if (name !== 'openSync' || args[1] === 'wx') step(name)
+    return call(...args)
   }
   Object.assign(fs, { [name]: stepped })
 }
