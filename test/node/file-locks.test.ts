@@ -1,9 +1,9 @@
-import { chownSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileStorage } from 'agent-auth/node'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { databaseTimeoutMs, leaseRenewalMs } from '../../src/internal/limits.ts'
-import { maxFilePauseMs, staleFileMs } from '../../src/node/limits.ts'
+import { databaseTimeoutMs, leaseMs, leaseRenewalMs } from '../../src/internal/limits.ts'
+import { maxFilePauseMs, maxFileWaitMs, staleFileMs } from '../../src/node/limits.ts'
 import { freshFile } from '../support/fresh-file.ts'
 import { turn } from '../support/one-session.ts'
 import { codeOf } from '../support/session-rig.ts'
@@ -20,6 +20,7 @@ async function written() {
     lockFile: {
       create: () => writeFileSync(`${path}.lock`, '', { mode }),
       remove: () => unlinkSync(`${path}.lock`),
+      isThere: () => existsSync(`${path}.lock`),
     },
     leaseOf: (owner: unknown, endsAtMs: unknown = Date.now() + 7_000) =>
       writeFileSync(`${path}.leases`, JSON.stringify({ key: { owner, endsAtMs } }), { mode }),
@@ -34,6 +35,14 @@ function holdTimers(): void {
   onTestFinished(() => void vi.useRealTimers())
 }
 
+/** A monotonic clock that only the test moves. */
+function heldClock(): { nowMs: number } {
+  const clock = { nowMs: 0 }
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => clock.nowMs)
+  onTestFinished(() => spy.mockRestore())
+  return clock
+}
+
 const nextOwner = { key: expect.objectContaining({ owner: 'the next owner' }) }
 
 test.each([
@@ -46,6 +55,30 @@ test.each([
   leaseOf(owner, endsAtMs)
   const signal = AbortSignal.timeout(5_000)
   expect(await codeOf(storage.withLock('key', async () => 'ran', { signal }))).toEqual({ resolved: 'ran' })
+})
+
+test.each([
+  [0, { resolved: 'ran' }],
+  [1, 'aborted'],
+  [leaseMs, 'aborted'],
+  [leaseMs + 1, { resolved: 'ran' }],
+])('while another process has a lease for %d ms more, the outcome is %j [C-073]', async (leftMs, outcome) => {
+  const { storage, leaseOf } = await written()
+  const nowMs = Date.now()
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(nowMs)
+  onTestFinished(() => clock.mockRestore())
+  leaseOf('the other owner', nowMs + leftMs)
+  const stop = new AbortController()
+  const locked = codeOf(storage.withLock('key', async () => 'ran', { signal: stop.signal }))
+  await turn()
+  stop.abort()
+  expect(await locked).toEqual(outcome)
+})
+
+test('within a lock, the removal of a record that is not there succeeds', async () => {
+  const { storage } = await written()
+  const removed = storage.withLock('key', async () => storage.removeItem('absent'))
+  expect(await codeOf(removed)).toEqual({ resolved: undefined })
 })
 
 test('a lease that another process takes while this one waits for the lock file is not taken over [C-071]', async () => {
@@ -86,8 +119,7 @@ test('a removal whose caller stopped waiting removes nothing that was written la
   const { storage, lockFile, write } = await written()
   holdTimers()
   // Otherwise the removal gives up, or takes the lock file for that of a killed process, before its caller stops waiting.
-  const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
-  onTestFinished(() => clock.mockRestore())
+  heldClock()
   lockFile.create()
   const removed = codeOf(storage.removeItem('key'))
   await vi.advanceTimersByTimeAsync(databaseTimeoutMs)
@@ -113,6 +145,36 @@ test('a lock file that follows another one counts as stale from its own beginnin
   expect(await storage.getItem('key')).toBe('new')
 })
 
+test('a lock file is left alone for its time, and taken over at the next look after that [D-25]', async () => {
+  const { storage, lockFile } = await written()
+  holdTimers()
+  const clock = heldClock()
+  lockFile.create()
+  const settled = vi.fn()
+  void codeOf(storage.setItem('key', 'new')).then(settled)
+  await vi.advanceTimersByTimeAsync(maxFilePauseMs)
+  clock.nowMs = staleFileMs
+  await vi.advanceTimersByTimeAsync(maxFilePauseMs)
+  expect({ isThere: lockFile.isThere(), outcomes: settled.mock.calls }).toEqual({ isThere: true, outcomes: [] })
+  clock.nowMs += 1
+  await vi.advanceTimersByTimeAsync(maxFilePauseMs)
+  expect(settled).toHaveBeenCalledWith({ resolved: undefined })
+})
+
+test('a process still gets the lock file at the end of the time that it waits [D-25]', async () => {
+  const { storage, lockFile } = await written()
+  holdTimers()
+  const clock = heldClock()
+  lockFile.create()
+  const settled = vi.fn()
+  void codeOf(storage.setItem('key', 'new')).then(settled)
+  clock.nowMs = maxFileWaitMs
+  await vi.advanceTimersByTimeAsync(maxFilePauseMs)
+  lockFile.remove()
+  await vi.advanceTimersByTimeAsync(maxFilePauseMs)
+  expect(settled).toHaveBeenCalledWith({ resolved: undefined })
+})
+
 test('a lock file that cannot be created is an error at once, with the code of the system [C-056]', async () => {
   const storage = fileStorage(`${freshFile(onTestFinished)}${'x'.repeat(300)}`)
   await expect(storage.setItem('key', 'x')).rejects.toMatchObject({
@@ -127,4 +189,12 @@ test.runIf(process.getuid?.() === 0)('a folder of another user is refused [C-056
     code: 'storage_failed',
     message: expect.stringContaining('The folder private of the storage can be changed by other users'),
   })
+})
+
+test.runIf(process.getuid?.() === 0)('a folder of root is as good as one of the user [C-056]', async () => {
+  const path = freshFile(onTestFinished)
+  mkdirSync(dirname(path), { mode: 0o700 })
+  const user = vi.spyOn(process, 'geteuid').mockReturnValue(12_345)
+  onTestFinished(() => user.mockRestore())
+  expect(await codeOf(fileStorage(path).setItem('key', 'value'))).toEqual({ resolved: undefined })
 })

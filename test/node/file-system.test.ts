@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
+import { basename, dirname, join } from 'node:path'
 import { fileStorage } from 'agent-auth/node'
 import { expect, onTestFinished, test } from 'vitest'
 import { freshFile } from '../support/fresh-file.ts'
@@ -51,6 +52,41 @@ test('the removal of the last record is on the disk, and leases need not be [C-0
   expect(steps.splice(0)).toContain('flush of the folder')
   await storage.withLock('key', async () => 'ran')
   expect(steps).toEqual(['rename to sessions.json.leases'])
+})
+
+test('no file stays open [C-056]', async () => {
+  const storage = fileStorage(freshFile(onTestFinished))
+  const { openSync, closeSync } = fs
+  const open = new Set<number>()
+  replaced({
+    openSync(...given) {
+      const fd = openSync(...given)
+      open.add(fd)
+      return fd
+    },
+    closeSync(fd) {
+      open.delete(fd)
+      closeSync(fd)
+    },
+  })
+  await storage.withLock('key', async () => storage.setItem('key', 'value'))
+  expect(await storage.getItem('key')).toBe('value')
+  expect([...open]).toEqual([])
+})
+
+test('folders are created where they are missing, from the highest one on, and only there [C-056]', async () => {
+  const storage = fileStorage(join(dirname(freshFile(onTestFinished)), 'deep', 'sessions.json'))
+  const { mkdirSync } = fs
+  const created: string[] = []
+  replaced({
+    mkdirSync(folder: fs.PathLike, options?: fs.MakeDirectoryOptions) {
+      created.push(basename(String(folder)))
+      return mkdirSync(folder, options)
+    },
+  } as Partial<typeof fs>)
+  await storage.setItem('key', 'value')
+  await storage.setItem('key', 'again')
+  expect({ created, value: await storage.getItem('key') }).toEqual({ created: ['private', 'deep'], value: 'again' })
 })
 
 test.each(['ELOOP', 'EMLINK'])('a symbolic link is named by %s, the code of Linux or FreeBSD [C-056]', async (code) => {
