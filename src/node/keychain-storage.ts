@@ -43,7 +43,7 @@ export function keychainStorage(path: string, options: KeychainStorageOptions): 
   const { keyring } = checkNames('keychainStorage', options, Object.keys(optionKinds))
   // Before the check of all options, which takes the promise of an import for a missing `await`.
   if (typeof keyring !== 'function') invalid("keyring must be a function: () => import('@napi-rs/keyring')")
-  const { name, withoutKeychain = 'plain' } = checkOptions('keychainStorage', options, optionKinds)
+  const { name, withoutKeychain } = checkOptions('keychainStorage', options, optionKinds)
   if (!name) invalid('name must be the name of your tool')
   const file = fileStorage(path)
   const secret = keychainKey({ load: keyring, name, path: resolve(path), file })
