@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs'
+import { readFileSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createSession } from 'agent-auth'
@@ -141,7 +141,7 @@ describe('a keychain that comes and goes', () => {
 
   test('a keychain that refuses only reads keeps its key, and the records stay readable [C-056]', async () => {
     const keyring = testKeyring()
-    const { handle } = shared(keyring)
+    const { handle } = shared(keyring, 'plain')
     await handle().setItem('key', 'first')
     const before = [...keyring.entries]
     keyring.state = 'unreadable'
@@ -163,6 +163,39 @@ describe('a keychain that comes and goes', () => {
     expect(await handle().getItem('key')).toBe('a record')
   })
 
+  test.each(['keychain:text', 'plain:text', 'plain:keychain:text'])(
+    'a plain record keeps its text if that begins as marks do: %s',
+    async (record) => {
+      const { handle } = shared(testKeyring('locked'))
+      await handle().setItem('key', record)
+      expect(await handle().getItem('key')).toBe(record)
+    },
+  )
+
+  test('ready() rejects if the file cannot be read, although the keychain can [C-056]', async () => {
+    const { path, handle } = shared(testKeyring())
+    await handle().setItem('key', 'a record')
+    writeFileSync(path, '{"v":2}')
+    const message = expect.stringContaining('newer version')
+    expect(await failure(handle().ready())).toMatchObject({ code: 'storage_failed', retryable: false, message })
+  })
+
+  test('the package is loaded once for many reads', async () => {
+    const load = vi.fn(testKeyring('locked').load)
+    const storage = keychainStorage(freshFile(onTestFinished), { keyring: load, name: 'my-tool' })
+    expect([await storage.getItem('key'), await storage.getItem('key')]).toEqual([null, null])
+    expect(load).toHaveBeenCalledTimes(1)
+  })
+
+  test('a record that another version of the library encrypted is read [C-056]', async () => {
+    const keyring = testKeyring()
+    const { path, handle } = shared(keyring)
+    const header = 'eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIiwia2lkIjoia2V5Y2hhaW4iLCJjdHgiOiJrZXkifQ'
+    await fileStorage(path).setItem('key', `keychain:${header}..olIrvqWP0DKq0TPU.HjeAOLcMxrQ.xYYiMkzzcYuaK9c6eWArtA`)
+    keyring.entries.set(`my-tool agent-auth session key of ${realpathSync(path)}`, `${'A'.repeat(42)}E`)
+    expect(await handle().getItem('key')).toBe('a record')
+  })
+
   test('reject refuses to write without a keychain, and reads nothing less', async () => {
     const { path, handle } = shared(testKeyring('locked'), 'reject')
     await fileStorage(path).setItem('key', 'a record')
@@ -174,11 +207,14 @@ describe('a keychain that comes and goes', () => {
 
   test('the first writes of several processes at once create one key', async () => {
     const keyring = testKeyring()
-    const { handle } = shared(keyring)
+    const { handle, text } = shared(keyring)
     await Promise.all(Array.from({ length: 8 }, (_, at) => handle().setItem(`key ${at}`, `value ${at}`)))
     const reader = handle()
     for (let at = 0; at < 8; at++) expect(await reader.getItem(`key ${at}`)).toBe(`value ${at}`)
-    expect(keyring.entries.size).toBe(1)
+    expect({ keys: keyring.entries.size, text: text() }).toEqual({
+      keys: 1,
+      text: expect.not.stringContaining('value '),
+    })
   })
 
   test('two files under one name have a key each, so that neither replaces the key of the other [C-056]', async () => {
@@ -228,7 +264,8 @@ describe('a keychain that comes and goes', () => {
     keyring.state = 'open'
     keyring.entries.set(id, 'a text of another program')
     const foreign = await failure(handle().getItem('key'))
-    expect(foreign).toMatchObject({ code: 'storage_failed', retryable: false })
+    const message = expect.stringContaining('Remove the entry, or choose another name')
+    expect(foreign).toMatchObject({ code: 'storage_failed', retryable: false, message })
     keyring.entries.set(id, 'A'.repeat(43))
     const wrong = await failure(handle().getItem('key'))
     for (const { message, cause, stack } of [locked, foreign, wrong])
@@ -247,6 +284,7 @@ describe('a wrong call', () => {
       /: keyring must be a function: \(\) => import\('@napi-rs\/keyring'\)\.$/,
     ],
     ['no name', { keyring: testKeyring().load, name: '' }, /name must be the name of your tool/],
+    ['an unknown option', { names: 'x' }, /names is not an option of keychainStorage\. Use name/],
     ['another policy', { keyring: testKeyring().load, name: 'x', withoutKeychain: 'memory' }, /withoutKeychain/],
   ])('%s is refused', async (_, options, message) => {
     const error = await failure(() => keychainStorage(freshFile(onTestFinished), options as never))
