@@ -41,7 +41,7 @@ export async function listenOnLoopback(
 /** Resolves to the code of the failure, or to undefined. */
 function listen(server: Server, host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
-    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'ERROR'))
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? ''))
     server.listen({ host, port, exclusive: true }, () => resolve(undefined))
   })
 }

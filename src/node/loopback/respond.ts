@@ -35,7 +35,6 @@ interface Reply {
  * browser's history does not keep the URL with the code. RFC 9700 section 4.3.1.
  */
 export function respond(server: CallbackServer, request: IncomingMessage, response: ServerResponse): void {
-  request.resume()
   const { status, text, headers: more } = replyTo(server, request)
   if (status === 200) response.once('close', server.onShown)
   // The page is of fixed text, because one that shows a part of the request could be made to show anything.
