@@ -6,6 +6,7 @@ import { type AuthConfig, createAuthConfig } from 'agent-auth'
 import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { lastPageMs } from '../../src/node/limits.ts'
+import { listenOnLoopback } from '../../src/node/loopback/listen.ts'
 import { secret } from '../support/canary.ts'
 import { codeOf } from '../support/session-rig.ts'
 
@@ -186,23 +187,68 @@ describe('a request', () => {
     expect(await settled).toEqual(signedIn)
   })
 
-  test.runIf(hasIpv6)('arrives at [::1] on a machine without IPv4 [C-130]', async () => {
-    const original = Server.prototype.listen
-    const listen = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (
-      this: Server,
-      ...given: unknown[]
-    ) {
-      const [{ host }] = given as [{ host: string }]
-      if (host !== '127.0.0.1') return Reflect.apply(original, this, given)
-      process.nextTick(() => this.emit('error', Object.assign(new Error('no such address'), { code: 'EADDRNOTAVAIL' })))
-      return this
+  test.runIf(hasIpv6).each(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])(
+    'arrives at [::1], at a port that no other process shares, on a machine without IPv4: %s [C-130]',
+    async (code) => {
+      const original = Server.prototype.listen
+      const listen = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (
+        this: Server,
+        ...given: unknown[]
+      ) {
+        const [{ host }] = given as [{ host: string }]
+        if (host !== '127.0.0.1') return Reflect.apply(original, this, given)
+        process.nextTick(() => this.emit('error', Object.assign(new Error('no such address'), { code })))
+        return this
+      })
+      onTestFinished(() => listen.mockRestore())
+      const { settled, callback, redirectUri } = await started()
+      expect(redirectUri).toMatch(/^http:\/\/\[::1\]:\d+\/callback$/)
+      // The workers of a cluster share each port that is not exclusive.
+      const own = { port: 0, exclusive: true }
+      expect(listen.mock.calls.map(([given]) => given)).toEqual([
+        { host: '127.0.0.1', ...own },
+        { host: '::1', ...own },
+      ])
+      expect((await send(callback)).status).toBe(303)
+      expect(await settled).toEqual(signedIn)
+    },
+  )
+
+  test('that comes before the login has its URL is not kept waiting [C-132]', async () => {
+    const digest = opened()
+    const original = crypto.subtle.digest
+    const spy = vi.spyOn(crypto.subtle, 'digest').mockImplementation(async (...given) => {
+      await digest.promise
+      return Reflect.apply(original, crypto.subtle, given)
     })
-    onTestFinished(() => listen.mockRestore())
-    const { settled, callback, redirectUri } = await started()
-    expect(redirectUri).toMatch(/^http:\/\/\[::1\]:\d+\/callback$/)
-    expect((await send(callback)).status).toBe(303)
+    onTestFinished(() => spy.mockRestore())
+    const listener = await listenOnLoopback(['127.0.0.1'], [0], () => {})
+    await listener.close()
+    const login = started(configWith(), { ports: [Number(new URL(listener.origin).port)] })
+    await expect.poll(() => spy.mock.calls.length).toBe(1)
+    await expect(send(listener.origin)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    digest.resolve('')
+    const { settled, callback, origin } = await login
+    await send(callback)
+    await send(`${origin}/callback/done`)
     expect(await settled).toEqual(signedIn)
   })
+})
+
+test('a request for the tokens ends at its own time limit, although the login still waits for the browser', async () => {
+  holdTimers()
+  const signals: (AbortSignal | null | undefined)[] = []
+  const config = configWith(registered, (_, init) => {
+    signals.push(init?.signal)
+    return new Promise(() => {})
+  })
+  const { settled, callback } = await started(config)
+  await send(callback)
+  await vi.waitFor(() => expect(signals).toHaveLength(1))
+  await vi.advanceTimersByTimeAsync(config.timeoutMs)
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true])
+  await vi.advanceTimersByTimeAsync(lastPageMs)
+  expect(await settled).toBe('exchange_interrupted')
 })
 
 test('a terminal is never switched to raw mode, in which Ctrl-C would not reach the process [D-43]', async () => {
@@ -231,7 +277,10 @@ test.each<[string, LoopbackOptions, string?]>([
 })
 
 test('options in the place of the config are refused [C-130]', async () => {
-  await expect(signInWithLoopback({ clientId: 'tool' } as never)).rejects.toMatchObject({ code: 'config_invalid' })
+  await expect(signInWithLoopback({ clientId: 'tool' } as never)).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('signInWithLoopback needs the config'),
+  })
 })
 
 test('a signal that has fired opens nothing [D-43]', async () => {

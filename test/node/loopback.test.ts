@@ -251,8 +251,8 @@ describe('a login that ends without tokens', () => {
   test('after its time [C-132]', async () => {
     const { redirectUri, settled } = await started({ timeoutMs: 200 })
     expect(await settled).toBe('timeout')
-    const late = signInWithLoopback(configWith(), { openBrowser: () => {}, timeoutMs: 200 })
-    const message = `No login at ${service.authUrl} was finished within 200 ms. See what the browser shows. If no browser opened, sign in without openBrowser.`
+    const late = signInWithLoopback(configWith(), { openBrowser: () => {}, timeoutMs: 1 })
+    const message = `No login at ${service.authUrl} was finished within 1 ms. See what the browser shows. If no browser opened, sign in without openBrowser.`
     await expect(late).rejects.toMatchObject({ code: 'timeout', retryable: true, message })
     expect(await isRefused(redirectUri)).toBe(true)
   })
@@ -260,7 +260,9 @@ describe('a login that ends without tokens', () => {
   test('by a signal before it, while it waits, and during the exchange [D-43]', async () => {
     const never: unknown[] = []
     const openBrowser = (url: string): number => never.push(url)
-    expect(await codeOf(signInWithLoopback(configWith(), { openBrowser, signal: AbortSignal.abort() }))).toBe('aborted')
+    // A port that is busy shows whether one was asked for.
+    const before = { openBrowser, signal: AbortSignal.abort(), ports: [await occupied()] }
+    expect(await codeOf(signInWithLoopback(configWith(), before))).toBe('aborted')
     expect(never).toEqual([])
     const waiting = new AbortController()
     const one = await started({ signal: waiting.signal })
@@ -361,6 +363,8 @@ describe('without a browser on this machine', () => {
     expect(screen.text()).not.toContain(code)
     screen.input.write(`\n  ${callback.href}  \n`)
     expect((await login).accessToken).toBeTruthy()
+    // No empty line is refused.
+    expect(screen.text().split('Paste the whole URL')).toHaveLength(refusals.length + 1)
     expect(exchanges()).toBe(before + 1)
     expect(screen.input.isPaused()).toBe(true)
   })
@@ -380,7 +384,7 @@ test.each<[string, LoopbackOptions, string?]>([
   ['redirectUri', {}, 'https://app.example.com/callback'],
   ['redirectUri', {}, 'http://localhost/callback'],
   ['ports', { ports: [] }],
-  ['ports', { ports: [70_000] }],
+  ['ports', { ports: [65_536] }],
   ['timeoutMs', { timeoutMs: 0 }],
   ['timeoutMs', { timeoutMs: 600_001 }],
   ['openBrowser', { openBrowser: 'firefox' as never }],
