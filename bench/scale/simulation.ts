@@ -82,7 +82,7 @@ function steadySession(options: SimulationOptions): SimulatedSession {
   const process = processes(options)
   const record = { id: '', rev: 1, lifeMs } as { -readonly [K in keyof CurrentRecord]: CurrentRecord[K] }
   record.tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: 0 } as CurrentRecord['tokens']
-  const wanted = { rejected: 'none', minValidMs: 0, forceRefresh: false } as const
+  const wanted = { minValidMs: 0, forceRefresh: false } as const
   const thinkMs = (): number => -Math.log(1 - Math.random()) * callEveryMs
   const staleMs = (): number => record.bornMs + lifeMs - record.marginMs
   let lastMs = 0

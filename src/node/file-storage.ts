@@ -98,6 +98,7 @@ function leaseOf(owner: string, leaseMs: number): FileLease {
 
 /** Returns whether a lease holds. One that ends later than a new one would was written before the clock was set back. */
 function isHeld(lease: FileLease | undefined, leaseMs: number): boolean {
-  const leftMs = Number(lease?.endsAtMs) - Date.now()
+  if (!lease) return false
+  const leftMs = lease.endsAtMs - Date.now()
   return leftMs > 0 && leftMs <= leaseMs
 }

@@ -135,7 +135,7 @@ async function refreshedToken(
 }
 
 function rejectedKind(current: CurrentSession, rejected: string | undefined): Wanted['rejected'] {
-  if (!rejected) return 'none'
+  if (!rejected) return undefined
   if (current.isFromAnotherSignIn(rejected)) return 'another_sign_in'
-  return rejected === current.record?.tokens.accessToken ? 'current' : 'none'
+  return rejected === current.record?.tokens.accessToken ? 'current' : undefined
 }

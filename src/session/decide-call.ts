@@ -5,8 +5,8 @@ import { freshness } from './freshness.ts'
 
 /** What a call asks for. */
 export interface Wanted {
-  /** Which access token an API has refused. An older one of the same sign-in counts as `none`, because it was replaced. Default `none`. */
-  readonly rejected?: 'none' | 'current' | 'another_sign_in' | undefined
+  /** Which access token an API has refused. An older one of the same sign-in does not count, because it was replaced. Default none. */
+  readonly rejected?: 'current' | 'another_sign_in' | undefined
   /** How long the token should be valid, in milliseconds. Default 0. */
   readonly minValidMs?: number | undefined
   /** Default `false`. */

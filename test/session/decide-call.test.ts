@@ -34,7 +34,7 @@ function decided({ ageMs = young, wallAgeMs = ageMs, rev = 1, wanted, ...rest }:
     lifeMs,
     marginMs: 60_000,
   }
-  return decide(record, clock, { rejected: 'none', minValidMs: 0, forceRefresh: false, ...wanted })
+  return decide(record, clock, { minValidMs: 0, forceRefresh: false, ...wanted })
 }
 
 const none: Case = { refreshToken: undefined }
@@ -43,7 +43,7 @@ const forced: Case = { wanted: { forceRefresh: true } }
 
 describe('whether a call uses the token, refreshes it or is refused', () => {
   test('2 without tokens: login_required', () => {
-    const wanted: Wanted = { rejected: 'none', minValidMs: 0, forceRefresh: true }
+    const wanted: Wanted = { minValidMs: 0, forceRefresh: true }
     expect(decide(undefined, clock, wanted)).toBe('login_required')
   })
 
