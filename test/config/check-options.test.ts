@@ -65,6 +65,10 @@ describe('checking options', () => {
     ['timeoutMS', 'timeoutMs'],
     ['mod', 'mode'],
     ['plcae', 'place'],
+    // Two edits at most, here of one kind: letters too many, too few and wrong ones.
+    ['timeXXoutMs', 'timeoutMs'],
+    ['timutMs', 'timeoutMs'],
+    ['tXmeXutMs', 'timeoutMs'],
   ])('%s is told that it is %s', async (unknown, meant) => {
     expect(await check({ [unknown]: 'x' })).toMatchObject(
       invalid(`${unknown} is not an option of create. Use ${meant}`),
