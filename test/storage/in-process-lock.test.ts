@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { inProcessLock } from '../../src/storage/lock.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
@@ -29,4 +31,24 @@ test('a turn that ends opens the lock for the next one only, not for who comes w
   third.end()
   await Promise.all([second.work, third.work])
   expect(order.slice(3)).toEqual(['second ends', 'third begins', 'third ends'])
+})
+
+test('a storage keeps no name whose lock is free again, such as those of old sessions of a backend', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const heap = (): number => {
+    // The first collection may only finish a marking in progress.
+    collect()
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const storage = memoryStorage()
+  const lockEach = async (names: string): Promise<void> => {
+    for (let index = 0; index < 20_000; index++) await inProcessLock(storage, `${names} ${index}`, async () => {})
+  }
+  await lockEach('warm-up')
+  const before = heap()
+  await lockEach('name')
+  // Names that are kept take several megabytes.
+  expect(heap() - before).toBeLessThan(2_000_000)
 })
