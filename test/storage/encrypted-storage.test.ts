@@ -134,6 +134,13 @@ describe('what is stored', () => {
           .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: 'a', ctx: name })
           .encrypt(new Uint8Array(32)),
     ],
+    [
+      'that is compressed',
+      (key) =>
+        new CompactEncrypt(encoder.encode('x'))
+          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', zip: 'DEF', kid: 'a', ctx: name })
+          .encrypt(key),
+    ],
     ['that is plain text', async () => '{"v":1}'],
     ['that is empty', async () => ''],
     ['with too few parts', async () => 'a.b.c'],

@@ -51,6 +51,17 @@ describe('taking a lease', () => {
     expect(table.asked.length).toBeLessThan(100)
   })
 
+  test('asks again after a pause that doubles up to 250 ms, of which at least a half is waited [C-072]', async () => {
+    const time = virtualTime()
+    // Halves each pause: no jitter.
+    const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array)
+    onTestFinished(() => random.mockRestore())
+    const askedAtMs: number[] = []
+    const acquire = async (): Promise<boolean> => askedAtMs.push(time.nowMs()) === 8
+    await time.until(takeLease({ ...leaseTable(time), acquire }, lease, undefined))
+    expect(askedAtMs).toEqual([0, 5, 15, 35, 75, 155, 280, 405])
+  })
+
   test('ends as aborted when the signal fires, and asks no more [C-072]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
