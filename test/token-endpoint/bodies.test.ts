@@ -184,7 +184,8 @@ describe('what the body must be', () => {
     ]) {
       const config = configAnswering(answer)
       const error = await failure(refreshTokens(config, tokensWith()))
-      expect(error).toMatchObject({ code: 'config_invalid', retryable: false, details: { outcome: 'config' } })
+      const expected = { code: 'config_invalid', retryable: false, status: 302, details: { outcome: 'config' } }
+      expect(error).toMatchObject(expected)
     }
     const same = marked('url', 'https://auth.example.com/auth/v1/token?grant_type=refresh_token')
     expect(await refreshTokens(configAnswering(same), tokensWith())).toMatchObject({ accessToken: 'x' })

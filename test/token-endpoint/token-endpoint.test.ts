@@ -102,6 +102,7 @@ const outcomes: [...Answer, Verdicts][] = [
   [400, json, { error: 'unauthorized_client' }, client],
   [400, json, { error: 'unsupported_grant_type' }, client],
   [400, json, { error: 'invalid_scope' }, client],
+  [402, json, {}, client],
   [403, json, { error: 'access_denied' }, client],
   [403, json, { message: 'OAuth client is not approved for this API' }, client],
   [403, json, {}, client],
