@@ -195,41 +195,6 @@ describe('relative URLs on a page', () => {
     )
   })
 
-  /** Returns a bearer fetch that tells how many URLs it parsed for a call. */
-  function countedParses(): (path: string) => Promise<number> {
-    let parsed = 0
-    const Native = URL
-    vi.stubGlobal(
-      'URL',
-      class extends Native {
-        constructor(...of: ConstructorParameters<typeof Native>) {
-          super(...of)
-          parsed += 1
-        }
-      },
-    )
-    const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: async () => new Response() })
-    return async (path) => {
-      const before = parsed
-      await call(`${vectorBase}/${path}`)
-      return parsed - before
-    }
-  }
-
-  it('a few judged URLs are remembered, and no more the longer a process runs', async () => {
-    const parsedFor = countedParses()
-    expect([await parsedFor('first'), await parsedFor('first')]).toEqual([1, 0])
-    for (let index = 0; index < 1_000; index++) await parsedFor(String(index))
-    expect(await parsedFor('first')).toBe(1)
-  })
-
-  it('a URL of up to 2,048 characters is remembered; a longer one is judged each time, so that memory has a bound', async () => {
-    const parsedFor = countedParses()
-    const longest = 'a'.repeat(2_048 - `${vectorBase}/`.length)
-    expect([await parsedFor(longest), await parsedFor(longest)]).toEqual([1, 0])
-    expect([await parsedFor(`${longest}a`), await parsedFor(`${longest}a`)]).toEqual([1, 1])
-  })
-
   it('the URL parser turns no other character into a dot or a slash, so that none climbs out of the base path [C-090]', async () => {
     const api = apiStub(() => new Response())
     const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })

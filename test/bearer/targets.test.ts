@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest'
+import { afterEach, describe, expect, it, test, vi } from 'vitest'
 import { allowedTargets, originOf } from '../../src/bearer/targets.ts'
+
+afterEach(() => vi.unstubAllGlobals())
 
 test.each<[string, RequestInfo | URL, string]>([
   ['text', 'https://api.example.com/v1?q=http', 'https://api.example.com'],
@@ -40,8 +42,66 @@ test('the slashes at the end of a base URL allow the same paths as none [C-090]'
   expect(target('https://api.example.com/v10')).toBeUndefined()
 })
 
+test.each([
+  ['four times is allowed', '%25252541', 'https://api.example.com/v1/%25252541'],
+  ['five times is refused, because what a server would make of it is unknown', '%2525252541', undefined],
+])('a path that is encoded %s [C-090]', (_, path, allowed) => {
+  expect(allowedTargets({ baseUrl: 'https://api.example.com/v1' })(path)).toBe(allowed)
+})
+
 test('a relative URL that would hold /api twice is refused only at its beginning', () => {
   const target = allowedTargets({ baseUrl: 'https://example.com/api' })
   expect(() => target('api/agents')).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   expect(target('agents/api/')).toBe('https://example.com/api/agents/api/')
+})
+
+describe('a judged URL', () => {
+  const baseUrl = 'https://api.example.com/v1'
+
+  /** Returns a function that judges a path under the base URL, and tells how many URLs were parsed for it. */
+  function countedJudge(): (path: string) => { parses: number; url: unknown } {
+    let parsed = 0
+    const Native = URL
+    vi.stubGlobal(
+      'URL',
+      class extends Native {
+        constructor(...of: ConstructorParameters<typeof Native>) {
+          super(...of)
+          parsed += 1
+        }
+      },
+    )
+    const target = allowedTargets({ baseUrl })
+    return (path) => {
+      const before = parsed
+      return { url: target(`${baseUrl}/${path}`), parses: parsed - before }
+    }
+  }
+
+  it.each([
+    ['that may get the token', 'agents', `${baseUrl}/agents`],
+    ['that may not', '../beside', undefined],
+  ])('%s is remembered', (_, path, url) => {
+    const judge = countedJudge()
+    expect([judge(path), judge(path)]).toEqual([
+      { parses: 1, url },
+      { parses: 0, url },
+    ])
+  })
+
+  it('is remembered beside 63 others, and no more the longer a process runs', () => {
+    const judge = countedJudge()
+    judge('first')
+    for (let index = 0; index < 63; index++) judge(String(index))
+    const beside63 = judge('first').parses
+    judge('one more')
+    expect({ beside63, beside64: judge('first').parses }).toEqual({ beside63: 0, beside64: 1 })
+  })
+
+  it('of up to 2,048 characters is remembered; a longer one is judged each time, so that memory has a bound', () => {
+    const judge = countedJudge()
+    const longest = 'a'.repeat(2_048 - `${baseUrl}/`.length)
+    const paths = [longest, longest, `${longest}a`, `${longest}a`]
+    expect(paths.map((path) => judge(path).parses)).toEqual([1, 0, 1, 1])
+  })
 })
