@@ -169,6 +169,13 @@ describe('a global Request class that extends the platform’s', () => {
   })
 })
 
+it.each(['GET', 'HEAD'])('a %s Request is sent again itself, without a copy [C-097]', async (method) => {
+  const request = new Request(api, { method })
+  const stub = apiStub(() => new Response(null, { status: 401 }))
+  await createBearerFetch(newerEachTime(), { baseUrl, fetch: stub.fetch })(request)
+  expect(stub.calls.map(({ input }) => input === request)).toEqual([true, true])
+})
+
 describe('a bearer fetch that has sent a Request before', () => {
   it('a url getter that is put on the class later does not stand for the URL that fetch goes by [C-090 I-6]', async () => {
     const stub = apiStub(() => new Response())
