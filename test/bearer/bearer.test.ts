@@ -350,10 +350,11 @@ describe('platform errors that quote a secret', () => {
     }
   })
 
-  it('an @ elsewhere in a URL is no user info [C-063]', async () => {
+  it('an @ elsewhere in a URL, or none in text that is no URL, is no user info [C-063]', async () => {
     const api = apiStub(ok)
     const call = createBearerFetch('token', { baseUrl, fetch: api.fetch })
-    const targets = ['https://files.example.net/@me', 'https://files.example.net/?to=a@b.example', '/@me', 'data:,a@b']
+    const urls = ['https://files.example.net/@me', 'https://files.example.net/?to=a@b.example', '/@me', 'data:,a@b']
+    const targets = [...urls, 'https://files.example.net:port/']
     for (const target of targets) await call(target)
     expect(api.calls.map(({ input }) => input)).toEqual(targets)
   })
