@@ -75,7 +75,7 @@ describe('checking options', () => {
     )
   })
 
-  it.each(['colour', 'constructor', 'toString', '__proto__x'])('%s is like no option', async (unknown) => {
+  it.each(['colour', 'constructor', 'toString', '__proto__x', 'tXmXXutMs'])('%s is like no option', async (unknown) => {
     expect(await check({ [unknown]: 'x' })).toMatchObject(invalid(`${unknown} is not an option of create. Remove it`))
   })
 
