@@ -43,7 +43,7 @@ function checkAuthorizationServer({ authUrl }: AuthConfig, { authorize, token }:
       'Check --auth-url. If it is right, the operator of the service has to correct that header.',
     ],
     [
-      !token || (token.status ?? 500) >= 500,
+      !token?.status || token.status >= 500,
       'The token endpoint does not respond, or fails.',
       'Try again later. If it stays so, check --auth-url.',
     ],
