@@ -14,7 +14,6 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 export async function openBrowser(url: string): Promise<void> {
   const [program = '', ...args] = openers[process.platform] ?? ['xdg-open']
   const child = spawn(program, [...args, url], { shell: false, detached: true, stdio: 'ignore' })
-  await once(child, 'spawn')
   child.unref()
   // Without a browser, xdg-open ends with another code, which may take some seconds.
   const [code] = await once(child, 'exit')
