@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -67,6 +68,20 @@ test.each([
   onTestFinished(() => write.mockRestore())
   expect(await fetched(...call)).toMatchObject({ exitCode: 1 })
   expect(write.mock.calls).toEqual([[text]])
+})
+
+test.each([
+  [['GET', '/api/x'], undefined],
+  [['POST', '/api/x', '{}'], 'application/json'],
+])('the request of %j asks for JSON, and names its own type as %s [C-137]', async (call, contentType) => {
+  await machine()
+  const received = once(server, 'request') as Promise<[IncomingMessage]>
+  await fetched(...call)
+  const [{ headers }] = await received
+  expect({ accept: headers.accept, contentType: headers['content-type'] }).toEqual({
+    accept: 'application/json',
+    contentType,
+  })
 })
 
 test.each([['G-T'], [''], ['CONNECT'], ['TRACK']])('the method %j is refused [C-137]', async (method) => {
