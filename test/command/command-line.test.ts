@@ -62,3 +62,18 @@ test('the name of a command and its options are read in any order, and --help wi
   expect(readCommandLine(['login', '--help', '--version'])).toBe('help')
   for (const flag of ['--version', '-v']) expect(readCommandLine(['login', flag])).toBe('version')
 })
+
+const ofService = ['auth-url', 'base-url', 'client-id', 'client-secret-file', 'redirect-uri', 'scope', 'ports']
+
+test.each([
+  ['login', [...ofService, 'timeout']],
+  ['doctor', [...ofService, 'origin']],
+])('%s takes the options %j [C-137]', (name, options) => {
+  expect(readCommandLine([name, ...options.map((option) => `--${option}=x`)])).toEqual({
+    name,
+    profile: 'default',
+    output: 'text',
+    flags: Object.fromEntries(options.map((option) => [option, 'x'])),
+    rest: [],
+  })
+})

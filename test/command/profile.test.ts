@@ -77,7 +77,7 @@ describe('the settings of a login', () => {
     const storage = memoryStorage()
     const portsFor = async (change: object) => (await chooseSettings(storage, 'x', { ...flags, ...change })).ports
     expect(await portsFor({})).toBe(undefined)
-    expect(await portsFor({ ports: '3000,0' })).toEqual([3000, 0])
+    expect(await portsFor({ ports: '65535,0' })).toEqual([65_535, 0])
     await saveSettings(storage, 'x', { ...settings, ports: [3000] })
     expect((await openProfile(storage, 'x')).settings.ports).toEqual([3000])
     expect(await portsFor({ 'redirect-uri': settings.redirectUri })).toEqual([3000])
@@ -117,7 +117,7 @@ describe('the settings of a login', () => {
     JSON.stringify({ ...settings, clientSecretFile: 7 }),
     JSON.stringify({ ...settings, ports: '3000' }),
     JSON.stringify({ ...settings, ports: [] }),
-    JSON.stringify({ ...settings, ports: [70_000] }),
+    JSON.stringify({ ...settings, ports: [65_536] }),
     JSON.stringify({ ...settings, ports: [1.5] }),
     JSON.stringify({ ...settings, ports: [-1] }),
   ])('are not read from %j [C-137]', async (text) => {
@@ -159,6 +159,8 @@ describe('the storage', () => {
     [{ AGENT_AUTH_HOME: '/a', XDG_CONFIG_HOME: '/x', HOME: '/h' }, '/a/sessions.json'],
     [{ AGENT_AUTH_HOME: '', XDG_CONFIG_HOME: '/x', HOME: '/h' }, '/x/agent-auth/sessions.json'],
     [{ XDG_CONFIG_HOME: '', HOME: '/h' }, '/h/.config/agent-auth/sessions.json'],
+    // Only Windows has a folder for settings there.
+    [{ APPDATA: '/d', HOME: '/h' }, '/h/.config/agent-auth/sessions.json'],
   ])('of %j is at %s [C-137]', (env, path) => {
     vi.stubEnv('HOME', env.HOME)
     expect(whereStorage(env)).toBe(`The storage is ${path}. AGENT_AUTH_HOME sets another folder.`)
