@@ -53,6 +53,7 @@ test('a login at an address where nothing runs ends before the browser opens, an
   expect(await loginAt(url)).toMatchObject({
     code: 'temporarily_unavailable',
     message: `${url} was not reached (ECONNREFUSED). Check --auth-url, and that the service runs.`,
+    retryable: true,
   })
   expect(written).toBe('')
 })
@@ -67,6 +68,12 @@ test.each<[what: string, fetch: typeof globalThis.fetch]>([
   ['whose failure has a code that is no text', () => Promise.reject(new TypeError('x', { cause: { code: Symbol() } }))],
 ])('a server %s is not refused, because its page may say more [C-137]', async (_, fetch) => {
   await requireServer(configWith({ fetch }), 10)
+})
+
+test('a login waits three seconds at most for a sign of its server [C-137]', async () => {
+  const limit = vi.spyOn(AbortSignal, 'timeout')
+  await requireServer(configWith({ fetch: async () => new Response('') }))
+  expect(limit.mock.calls).toEqual([[3_000]])
 })
 
 test.each([true, false])(
