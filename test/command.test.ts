@@ -167,6 +167,10 @@ describe('a session', () => {
     const { accessToken, refreshToken } = tokensIn(user.file)
     const status = await user.run('status', '--json')
     expect(JSON.parse(status.out)).toMatchObject({ profile: 'default', status: 'signed-in', baseUrl: service.baseUrl })
+    const until = new Date(JSON.parse(status.out).expiresAtMs).toISOString()
+    expect((await user.run('status')).out).toBe(
+      `default: signed-in, access token until ${until}\n  authorization server ${service.authUrl}\n  API ${service.baseUrl}\n`,
+    )
     const search = await user.runProcess('fetch', 'POST', '/api/parent_agents/search', '{"limit":2,"offset":0}')
     expect(search).toMatchObject({ code: 0, err: '' })
     expect(JSON.parse(search.out)).toMatchObject({ success: true })
@@ -198,7 +202,11 @@ describe('a session', () => {
     const one = await user.run('token')
     const two = await user.run('token', '--profile', 'other')
     expect(one.out).not.toBe(two.out)
-    expect((await user.run('logout', '--profile', 'other')).code).toBe(0)
+    expect(await user.run('logout', '--profile', 'other', '--json')).toEqual({
+      code: 0,
+      out: '{"profile":"other","status":"signed-out"}\n',
+      err: '',
+    })
     expect((await user.run('token')).out).toBe(one.out)
   })
 
@@ -592,6 +600,7 @@ test.each<[args: string[], code: number, said?: string]>([
     2,
     'set --auth-url or AGENT_AUTH_URL, --base-url or AGENT_BASE_URL. A .env file is read only by node --env-file. (',
   ],
+  [loginAt('https://a.test').slice(0, -2), 2, 'set --client-id or AGENT_PUBLIC_CLIENT_ID. A .env file'],
   [['login'], 2, 'AGENT_BASE_URL, --client-id or AGENT_PUBLIC_CLIENT_ID.'],
   [['status', '--profile', '../x'], 2],
   [['status'], 3],

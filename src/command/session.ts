@@ -23,7 +23,7 @@ export async function status({ profile }: CommandLine): Promise<Result> {
   const isSignedIn = status === 'signed-in'
   return {
     exitCode: isSignedIn ? 0 : 3,
-    text: `${profile}: ${status}${isSignedIn ? until : ''}\n  authorization server ${settings.authUrl}\n  API ${settings.baseUrl}`,
+    text: `${profile}: ${status}${until}\n  authorization server ${settings.authUrl}\n  API ${settings.baseUrl}`,
     json: { profile, status, expiresAtMs, ...settings },
   }
 }
