@@ -46,7 +46,7 @@ socket.resume().on('close', () => process.exit(${code})).write(JSON.stringify(pr
   const [socket] = await connected
   onTestFinished(() => void socket.destroy())
   const [args] = await once(socket, 'data')
-  return { settled, args: JSON.parse(String(args)), end: () => void socket.end() }
+  return { settled, args: JSON.parse(String(args)) as string[], end: () => void socket.end() }
 }
 
 test.each(platforms)('on %s, a program %s that fails late is a failure [C-136]', async (platform, program) => {
