@@ -57,7 +57,7 @@ test.each<[what: string, answers: Parameters<typeof checksOf>[0], cause: string]
   ['an authorize endpoint that fails', { authorize: () => new Response('', { status: 500 }) }, 'server fails'],
   [
     'a token endpoint that fails',
-    { token: () => new Response('', { status: 503 }) },
+    { token: () => new Response('', { status: 500 }) },
     'token endpoint does not respond',
   ],
   [
