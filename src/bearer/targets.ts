@@ -157,7 +157,7 @@ function mayClimb(path: string): boolean {
   return (
     segments.length > path.split('/').length ||
     segments.some((name) => /^\.\.?\s*(;|\p{Cc}|$)/u.test(name)) ||
-    decoded.search(encoded) >= 0
+    decoded.search(encoded) > -1
   )
 }
 

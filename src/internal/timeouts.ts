@@ -41,7 +41,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null 
   return new Promise<T>((resolve, reject) => {
     const stop = (): void => reject(abortedError())
     if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
+    signal.addEventListener('abort', stop)
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
 }
