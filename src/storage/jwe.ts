@@ -23,5 +23,5 @@ export async function decrypt(keys: EncryptionKeys, context: string, encrypted: 
 }
 
 function refuse(): never {
-  throw new Error()
+  throw new Error('refused')
 }
