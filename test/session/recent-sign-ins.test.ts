@@ -1,8 +1,7 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { createSession } from 'agent-auth'
 import { expect, test } from 'vitest'
 import { recentSignIns } from '../../src/session/recent-sign-ins.ts'
+import { usedHeapBytes } from '../support/heap.ts'
 import { configWith } from '../support/token-flow.ts'
 
 test('a session object that is used for years remembers the newest 256 ended sign-ins and 16 tokens, no more', () => {
@@ -37,14 +36,6 @@ test('a sign-in that was signed out here stays ended, also if it was replaced el
 })
 
 test('a session object that is used for years keeps nothing of each sign-in and sign-out', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  const heap = (): number => {
-    // The first collection may only finish a marking in progress, which keeps all that was allocated since it began.
-    collect()
-    collect()
-    return process.memoryUsage().heapUsed
-  }
   const session = createSession(configWith())
   const signInAndOut = async (times: number): Promise<void> => {
     for (let turn = 0; turn < times; turn++) {
@@ -57,9 +48,9 @@ test('a session object that is used for years keeps nothing of each sign-in and 
   // 200 kB in most rounds, but the runtime can compile and move more in one of them.
   const growths: number[] = []
   for (let round = 0; round < 3; round++) {
-    const before = heap()
+    const before = usedHeapBytes()
     await signInAndOut(2_500)
-    growths.push(heap() - before)
+    growths.push(usedHeapBytes() - before)
   }
   expect(Math.min(...growths), `heap growth of the rounds: ${growths.join(', ')} bytes`).toBeLessThan(300_000)
 })
