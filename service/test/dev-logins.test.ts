@@ -15,6 +15,8 @@ afterEach(() => service.close())
 
 const view = (path: string) => developer.get(`${service.authUrl}/_dev${path}`)
 const plain = (html: string): string => html.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+const rowsOf = (html: string): string[] =>
+  [...html.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].slice(1).map(([, row = '']) => plain(row))
 
 /** Signs in by the pages with a wrong password first, exchanges the code and refreshes. Returns every secret of it. */
 async function loginByPages(name = 'ada'): Promise<string[]> {
@@ -55,7 +57,7 @@ test('the dev page lists each login, and its page shows request by request what 
   expect([status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
   const fp = '#[0-9a-f]{8}'
   const client = clientOf(service, 'Demo public').clientId
-  const rows = [...html.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].slice(1).map(([, row = '']) => plain(row).trim())
+  const rows = rowsOf(html).map((row) => row.trim())
   const redirect = 'https://app\\.demo\\.example/callback'
   const expected = [
     `Authorize GET /auth/v1/authorize [\\d:.]+ response_type code client_id ${client} redirect_uri ${redirect} scope api\\.access state ${fp} code_challenge_method S256 code_challenge ${fp} 200 page Sign in`,
@@ -72,11 +74,10 @@ test('the dev page lists each login, and its page shows request by request what 
 /** The logins that the dev page lists, newest first, without their times. */
 async function listed(): Promise<string[]> {
   const list = (await view('')).html.split('id="logins"')[1]?.split('<h2>')[0] ?? ''
-  const rows = [...list.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].slice(1)
-  return rows.map(([, row = '']) => plain(row).replace(/^ | [\d:.]{12}| $/g, ''))
+  return rowsOf(list).map((row) => row.replace(/^ | [\d:.]{12}| $/g, ''))
 }
 
-test('a sign-in form that came too late belongs to its login, whose redirect URI is shown', async () => {
+test('a sign-in form that is sent too late is listed under its login, whose page shows the redirect URI', async () => {
   const browser = new Browser(service.fetch)
   const page = await browser.get(authorizeUrl(service).url)
   service.dev.advance(10 * 60_000)
@@ -99,7 +100,7 @@ test('the consent of a user who was signed in already belongs to its login', asy
   ])
 })
 
-test('of a login that is no longer kept, the requests that follow are one login', async () => {
+test('further requests of a login that the dev page no longer keeps are listed as one new login', async () => {
   const browser = new Browser(service.fetch)
   const page = await browser.get(authorizeUrl(service).url)
   for (let index = 0; index < 20; index += 1) await new Browser(service.fetch).get(authorizeUrl(service).url)
@@ -114,10 +115,7 @@ test('equal fingerprints on the page of a login are the same secret, and two log
   await loginByPages()
   const fingerprintOf = (row: string | undefined, name: string): string | undefined =>
     new RegExp(`(?:^| )${name} (#[0-9a-f]{8})`).exec(row ?? '')?.[1]
-  const read = async (id: number) => {
-    const { html } = await view(`/logins/${id}`)
-    return [...html.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].slice(1).map(([, row = '']) => plain(row))
-  }
+  const read = async (id: number) => rowsOf((await view(`/logins/${id}`)).html)
   const [authorized, , , approved, exchanged, refreshed] = await read(1)
   expect(fingerprintOf(approved, 'state')).toBe(fingerprintOf(authorized, 'state'))
   expect(fingerprintOf(exchanged, 'code')).toBe(fingerprintOf(approved, 'code'))
@@ -184,17 +182,17 @@ test('the dev page shows the requests and events of one client and one person', 
   await loginByPages('ada')
   await loginByPages('rui')
   const { clientId } = clientOf(service, 'Demo public')
-  const rowsOf = async (query: string) => {
+  const requests = async (query: string) => {
     const part = (await view(`?${query}`)).html.split('id="requests"')[1]?.split('<h2>')[0] ?? ''
-    return [...part.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].slice(1).map(([, row = '']) => plain(row))
+    return rowsOf(part)
   }
-  const all = await rowsOf('')
-  const rui = await rowsOf(`client=${clientId}&person=rui@demo.example`)
+  const all = await requests('')
+  const rui = await requests(`client=${clientId}&person=rui@demo.example`)
   expect(rui.length).toBeGreaterThan(3)
   expect(rui.length).toBeLessThan(all.length)
   expect(rui.filter((row) => !row.includes('rui@demo.example') || !row.includes(clientId))).toEqual([])
   expect(rui.filter((row) => row.includes('/auth/v1/token')).length).toBe(2)
-  expect(await rowsOf(`client=${clientOf(service, 'Other public').clientId}`)).toEqual([])
+  expect(await requests(`client=${clientOf(service, 'Other public').clientId}`)).toEqual([])
   expect((await view(`?person=rui@demo.example`)).html).toMatch(/value="rui@demo.example" selected/)
 })
 

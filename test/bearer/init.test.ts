@@ -140,16 +140,6 @@ describe('the referrer', () => {
     expect((await referrersSent(request, init)).map(([, policy]) => policy)).toEqual(['origin', 'origin'])
   })
 
-  it('is followed by the address space of a Request, on platforms that show one, as Chromium does [C-102]', async () => {
-    const api = apiStub(() => new Response())
-    const call = createBearerFetch('token', { baseUrl, fetch: api.fetch })
-    await call(Object.assign(new Request(url), { targetAddressSpace: 'loopback' }))
-    await call(new Request(url))
-    const [shown, plain] = api.calls.map(({ init }) => ({ ...init }))
-    expect(shown).toMatchObject({ targetAddressSpace: 'loopback' })
-    expect(plain).not.toHaveProperty('targetAddressSpace')
-  })
-
   /** What a Request made of input and settings shows, as fetch makes one. */
   async function referrersSent(input: Request, init?: RequestInit): Promise<[string, string][]> {
     const seen: [string, string][] = []
@@ -162,4 +152,14 @@ describe('the referrer', () => {
     await createBearerFetch(source, { baseUrl, fetch: api.fetch })(input, init)
     return seen
   }
+})
+
+it('the address space of a Request is sent along where the platform shows one, as Chromium does [C-102]', async () => {
+  const api = apiStub(() => new Response())
+  const call = createBearerFetch('token', { baseUrl, fetch: api.fetch })
+  await call(Object.assign(new Request(url), { targetAddressSpace: 'loopback' }))
+  await call(new Request(url))
+  const [shown, plain] = api.calls.map(({ init }) => ({ ...init }))
+  expect(shown).toMatchObject({ targetAddressSpace: 'loopback' })
+  expect(plain).not.toHaveProperty('targetAddressSpace')
 })

@@ -65,53 +65,6 @@ describe('an error that is not of this library passes as itself', () => {
     expect(here.session.state.status).toBe('signed-in')
   })
 
-  test('through a pending write, for which no caller waits: it is reported as a write that failed', async () => {
-    const { clock, state, broken } = brokenClock()
-    const { service, realm } = sessionRig(broken)
-    const records = sharedRecords()
-    const here = realm({ storage: records.handle({ step: async () => {} }) })
-    const tokens = service.issue()
-    await here.session.signIn(tokens)
-    const [name = ''] = records.items.keys()
-    const another = JSON.stringify({ ...records.record(), id: 'another' })
-    records.put('{"v":1')
-    // The session removes what it cannot read. Before it writes again, another sign-in is there, which it takes over.
-    records.onChange(() => {
-      if (records.items.size === 0) records.items.set(name, another)
-      state.isArmed = true
-    })
-    clock.advance(2_000)
-    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
-    await flush()
-    expect(here.eventsOf('storage_degraded').map(({ reason }) => reason)).toEqual(['unreadable', 'write_failed'])
-  })
-
-  test('not through the read after a refresh whose write failed, where it is reported', async () => {
-    const { clock, state, broken } = brokenClock()
-    const { service, realm } = sessionRig(broken)
-    const records = sharedRecords()
-    let write: 'good' | 'fails' | 'failed' = 'good'
-    const storage = records.handle({
-      fault(operation) {
-        if (operation === 'setItem' && write === 'fails') {
-          write = 'failed'
-          throw new Error('full')
-        }
-        // The read after the write finds another sign-in, and its age is asked of the clock.
-        if (write !== 'failed') return
-        records.put(JSON.stringify({ ...records.record(), id: 'another' }))
-        state.isArmed = true
-      },
-    })
-    const { session, eventsOf } = realm({ storage })
-    await session.signIn(service.issue())
-    clock.advance(3_600_000)
-    write = 'fails'
-    expect(service.familyOf(await session.getAccessToken())).toBe(1)
-    await flush()
-    expect(eventsOf('storage_degraded').map(({ reason }) => reason)).toEqual(['write_failed', 'read_failed'])
-  })
-
   test('through an exchange', async () => {
     const { state, broken } = brokenClock()
     const config = createAuthConfig({
@@ -154,6 +107,53 @@ describe('an error that is not of this library passes as itself', () => {
     const unlockable = { ...records.handle(), withLock: () => Promise.reject(mistake) }
     expect(await codeOf(pendingLogins(unlockable, config).save(pending))).toBe('storage_failed')
   })
+})
+
+test('an error of the program in a pending write, for which no caller waits, is reported as write_failed', async () => {
+  const { clock, state, broken } = brokenClock()
+  const { service, realm } = sessionRig(broken)
+  const records = sharedRecords()
+  const here = realm({ storage: records.handle({ step: async () => {} }) })
+  const tokens = service.issue()
+  await here.session.signIn(tokens)
+  const [name = ''] = records.items.keys()
+  const another = JSON.stringify({ ...records.record(), id: 'another' })
+  records.put('{"v":1')
+  // The session removes what it cannot read. Before it writes again, another sign-in is there, which it takes over.
+  records.onChange(() => {
+    if (records.items.size === 0) records.items.set(name, another)
+    state.isArmed = true
+  })
+  clock.advance(2_000)
+  expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+  await flush()
+  expect(here.eventsOf('storage_degraded').map(({ reason }) => reason)).toEqual(['unreadable', 'write_failed'])
+})
+
+test('an error of the program in the read after a failed write of a refresh is reported as read_failed, and the call succeeds', async () => {
+  const { clock, state, broken } = brokenClock()
+  const { service, realm } = sessionRig(broken)
+  const records = sharedRecords()
+  let write: 'good' | 'fails' | 'failed' = 'good'
+  const storage = records.handle({
+    fault(operation) {
+      if (operation === 'setItem' && write === 'fails') {
+        write = 'failed'
+        throw new Error('full')
+      }
+      // The read after the write finds another sign-in, and its age is asked of the clock.
+      if (write !== 'failed') return
+      records.put(JSON.stringify({ ...records.record(), id: 'another' }))
+      state.isArmed = true
+    },
+  })
+  const { session, eventsOf } = realm({ storage })
+  await session.signIn(service.issue())
+  clock.advance(3_600_000)
+  write = 'fails'
+  expect(service.familyOf(await session.getAccessToken())).toBe(1)
+  await flush()
+  expect(eventsOf('storage_degraded').map(({ reason }) => reason)).toEqual(['write_failed', 'read_failed'])
 })
 
 test('a key with half of a surrogate pair is config_invalid', () => {

@@ -70,6 +70,19 @@ describe('sign-in and sign-out', () => {
     expect([...items.values()].join()).toContain(mine.accessToken)
   })
 
+  test('a sign-in during the first read of a sign-out is not removed by that sign-out [C-067]', async () => {
+    const { storage, settle, holdNextRead, release } = holding('begin')
+    const { session } = setUp({ storage })
+    await session.signIn(tokens())
+    holdNextRead()
+    const mine = tokens()
+    const both = Promise.all([session.signOut(), session.signIn(mine)])
+    await settle()
+    release()
+    await both
+    expect(await codeOf(setUp({ storage }).session.getAccessToken())).toEqual({ resolved: mine.accessToken })
+  })
+
   test('a listener of events finds the session ended, and may sign out again [C-067 C-088]', async () => {
     const seen: string[] = []
     let session: Session | undefined
@@ -109,7 +122,7 @@ describe('sign-in and sign-out', () => {
   )
 })
 
-test('a reading begun before the session ended changes nothing after it, and asks nothing more of the storage [C-068]', async () => {
+test('a read that began before the session ended changes nothing after it, and no further read follows [C-068]', async () => {
   const { storage, items, settle, holdNextRead, release } = holding('begin')
   const operations: string[] = []
   const noted: TokenStorage = {

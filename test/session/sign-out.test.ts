@@ -1,4 +1,3 @@
-import { memoryStorage, type TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
@@ -7,7 +6,7 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
 
-/** A sign-out whose first removal has ended, and which waits for the lock. */
+/** Starts a sign-out and returns when its first removal has ended and it waits for the lock. */
 async function signedOutWhileLocked() {
   const { here, service, records } = twoRealms()
   await here.session.signIn(service.issue())
@@ -173,35 +172,6 @@ describe('sign-out', () => {
     expect(await here.session.getAccessToken()).toBe(next.accessToken)
   })
 
-  test('a sign-in during its first read is not taken away by the removal after that read [C-067]', async () => {
-    const { service, realm } = sessionRig()
-    const inner = memoryStorage()
-    let release = (): void => {}
-    let hold: Promise<void> | undefined
-    const storage: TokenStorage = {
-      ...inner,
-      async getItem(key) {
-        const held = hold
-        hold = undefined
-        const item = await inner.getItem(key)
-        await held
-        return item
-      },
-    }
-    const { session } = realm({ storage })
-    await session.signIn(service.issue())
-    hold = new Promise((resolve) => {
-      release = resolve
-    })
-    const done = session.signOut()
-    const tokens = service.issue()
-    const signedIn = session.signIn(tokens)
-    await flush()
-    release()
-    await Promise.all([done, signedIn])
-    expect(await codeOf(realm({ storage }).session.getAccessToken())).toEqual({ resolved: tokens.accessToken })
-  })
-
   test('the write of an earlier sign-in that is still under way does not outlive the sign-out [C-067 I-4]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
@@ -243,7 +213,7 @@ describe('sign-out', () => {
     expect([...records.items.values()]).toEqual(['{"v":1'])
   })
 
-  test('tells the listeners if it ends another sign-in that came meanwhile and whose record is gone [C-067 C-074]', async () => {
+  test('notifies the listeners if it ends a sign-in that was saved elsewhere meanwhile and whose record is gone [C-067 C-074]', async () => {
     const { here, records, name, another, out, unlock } = await signedOutWhileLocked()
     records.items.set(name, another)
     await here.session.getAccessToken()
