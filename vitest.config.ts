@@ -32,9 +32,10 @@ const shared: ViteUserConfig = {
 }
 
 /**
- * Places each file that says `@module-tag slow` before five others of its project, from the first file on. It mostly waits, so a
- * worker that has it leaves the cores to the others. If all slow files came first, all workers would wait at the same time. If they came
- * last, the run would wait for them. A worker ends when the next file has another environment, so these files come last.
+ * Places each file that says `@module-tag slow` before five others of its project, from the first file on. Such a file mostly waits,
+ * so a worker that has one leaves the cores to the others. If all slow files came first, all workers would wait at the same time. If
+ * they came last, the run would wait for them. Files with another environment come last, because a worker ends when the environment
+ * changes.
  */
 class SlowAmongOthers extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -127,7 +127,7 @@ async function ended(child: ChildProcess): Promise<Ran> {
   return withoutReminder({ code, out: out ?? '', err: err ?? '' })
 }
 
-/** The command reminds of the URL if no browser has come back after 3 s. On a busy machine it takes longer. */
+/** Removes the reminder of the URL, which the command prints if no callback came within 3 s, as on a busy machine. */
 function withoutReminder(ran: Ran): Ran {
   const reminder = /If no browser opened, open this URL in a browser on any machine:\n\n {2}http\S+\n\n/
   return { ...ran, err: ran.err.replace(reminder, '') }

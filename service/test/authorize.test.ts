@@ -357,7 +357,7 @@ test.each(['POST', 'PUT', 'DELETE', 'HEAD'])('%s on authorize is 405 [S-011]', a
   expect({ status: answer.status, allow: answer.headers.get('allow') }).toEqual({ status: 405, allow: 'GET' })
 })
 
-test('a prefetch gets nothing, another purpose a page, and no answer carries CORS headers [S-011]', async () => {
+test('a prefetch is refused, and a request with another Sec-Purpose gets the page without CORS headers [S-011]', async () => {
   const { url } = authorizeUrl(service)
   const page = await browser.get(url, { 'sec-purpose': 'prefetch;prerender', origin: 'https://app.demo.example' })
   expect([page.status, browser.cookie('browser')]).toEqual([403, undefined])

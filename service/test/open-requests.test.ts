@@ -59,7 +59,7 @@ test('a request that the page carries works in its browser, in its time, and to 
   expect((await signIn(browser, page)).status).toBe(400)
   expect((await approve(browser, first)).status).toBe(400)
   const stranger = new Browser(service.fetch)
-  // It ends with its last millisecond.
+  // The clock is stopped, so that the sign-in comes exactly when the request ends.
   service.dev.freeze()
   const late = await ask(stranger)
   service.dev.advance(10 * 60_000)
@@ -121,7 +121,7 @@ test('a signed-in user whose tenant has not approved the client leaves no reques
   expect(await rows()).toBe(0)
 })
 
-test('a request that was refused at the approval stays refused, also once the client is approved [S-014 A-48]', async () => {
+test('an authorization request that was refused because its client was not approved stays refused after the approval [S-014 A-48]', async () => {
   const browser = new Browser(service.fetch)
   const consentPage = await signIn(browser, await ask(browser))
   await service.dev.setAccess({ approval: { 'Demo public': 'unapproved' } })

@@ -28,7 +28,7 @@ it('a signal without a reason, as on React Native, ends in the code aborted [C-1
   await expect(send(url, { signal })).rejects.toMatchObject({ code: 'aborted' })
 })
 
-it('fired while the session ends after a 401: its own reason, and not that response [C-102 F068]', async () => {
+it('a signal that fires while the session ends after a 401 rejects with its own reason, and the response is not returned [C-102 F068]', async () => {
   const leaving = new AbortController()
   const source = {
     async getAccessToken(options?: { rejected?: string | undefined }) {

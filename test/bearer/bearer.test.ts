@@ -350,7 +350,7 @@ describe('platform errors that quote a secret', () => {
     }
   })
 
-  it('an @ elsewhere in a URL, or none in text that is no URL, is no user info [C-063]', async () => {
+  it('a URL with an @ outside its user info, and text without @ that is no URL, are sent unchanged [C-063]', async () => {
     const api = apiStub(ok)
     const call = createBearerFetch('token', { baseUrl, fetch: api.fetch })
     const urls = ['https://files.example.net/@me', 'https://files.example.net/?to=a@b.example', '/@me', 'data:,a@b']

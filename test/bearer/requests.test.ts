@@ -169,7 +169,7 @@ describe('a global Request class that extends the platform’s', () => {
   })
 })
 
-it.each(['GET', 'HEAD'])('a %s Request is sent again itself, without a copy [C-097]', async (method) => {
+it.each(['GET', 'HEAD'])('after a 401 the same %s Request is sent again, and no copy of it [C-097]', async (method) => {
   const request = new Request(api, { method })
   const stub = apiStub(() => new Response(null, { status: 401 }))
   await createBearerFetch(newerEachTime(), { baseUrl, fetch: stub.fetch })(request)

@@ -55,7 +55,7 @@ test('a relative URL that would hold /api twice is refused only at its beginning
   expect(target('agents/api/')).toBe('https://example.com/api/agents/api/')
 })
 
-describe('a judged URL', () => {
+describe('the memory of judged URLs', () => {
   const baseUrl = 'https://api.example.com/v1'
 
   /** Returns a function that judges a path under the base URL, and tells how many URLs were parsed for it. */
@@ -80,8 +80,8 @@ describe('a judged URL', () => {
 
   it.each([
     ['that may get the token', 'agents', `${baseUrl}/agents`],
-    ['that may not', '../beside', undefined],
-  ])('%s is remembered', (_, path, url) => {
+    ['that may not get it', '../beside', undefined],
+  ])('holds a URL %s', (_, path, url) => {
     const judge = countedJudge()
     expect([judge(path), judge(path)]).toEqual([
       { parses: 1, url },
@@ -89,7 +89,7 @@ describe('a judged URL', () => {
     ])
   })
 
-  it('is remembered beside 63 others, and no more the longer a process runs', () => {
+  it('holds 64 URLs, and drops the first for the next one', () => {
     const judge = countedJudge()
     judge('first')
     for (let index = 0; index < 63; index++) judge(String(index))
@@ -98,7 +98,7 @@ describe('a judged URL', () => {
     expect({ beside63, beside64: judge('first').parses }).toEqual({ beside63: 0, beside64: 1 })
   })
 
-  it('of up to 2,048 characters is remembered; a longer one is judged each time, so that memory has a bound', () => {
+  it('holds no URL of more than 2,048 characters, so that its size has a bound', () => {
     const judge = countedJudge()
     const longest = 'a'.repeat(2_048 - `${baseUrl}/`.length)
     const paths = [longest, longest, `${longest}a`, `${longest}a`]

@@ -173,7 +173,7 @@ describe('without a page', () => {
     }
   })
 
-  it('a sign-out discards a login that is being finished, at once [C-108]', async () => {
+  it('a sign-out calls signedOut before it waits for the storage, so that a login in progress is discarded at once [C-108]', async () => {
     const signedOut = vi.fn()
     const { session, close } = createTabSession(configWith(), {
       storage: undefined,

@@ -73,16 +73,19 @@ test.each([
 test.each([
   [['GET', '/api/x'], undefined],
   [['POST', '/api/x', '{}'], 'application/json'],
-])('the request of %j asks for JSON, and names its own type as %s [C-137]', async (call, contentType) => {
-  await machine()
-  const received = once(server, 'request') as Promise<[IncomingMessage]>
-  await fetched(...call)
-  const [{ headers }] = await received
-  expect({ accept: headers.accept, contentType: headers['content-type'] }).toEqual({
-    accept: 'application/json',
-    contentType,
-  })
-})
+])(
+  'the request of %j has the header Accept: application/json, and the Content-Type %s [C-137]',
+  async (call, contentType) => {
+    await machine()
+    const received = once(server, 'request') as Promise<[IncomingMessage]>
+    await fetched(...call)
+    const [{ headers }] = await received
+    expect({ accept: headers.accept, contentType: headers['content-type'] }).toEqual({
+      accept: 'application/json',
+      contentType,
+    })
+  },
+)
 
 test.each([['G-T'], [''], ['CONNECT'], ['TRACK']])('the method %j is refused [C-137]', async (method) => {
   await machine()

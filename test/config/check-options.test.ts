@@ -65,7 +65,7 @@ describe('checking options', () => {
     ['timeoutMS', 'timeoutMs'],
     ['mod', 'mode'],
     ['plcae', 'place'],
-    // Two edits at most, here of one kind: letters too many, too few and wrong ones.
+    // A name is proposed for two edits at most. Each of these rows has two edits of one kind.
     ['timeXXoutMs', 'timeoutMs'],
     ['timutMs', 'timeoutMs'],
     ['tXmeXutMs', 'timeoutMs'],

@@ -299,7 +299,7 @@ describe('taking', () => {
     }
   })
 
-  it('what was handled is remembered for ten minutes from its start, and not as a secret [C-021]', async () => {
+  it('a handled login is remembered until ten minutes after it began, and not as a secret [C-021]', async () => {
     const { clock, storage, begin, finish } = setUp()
     const pending = await begin()
     registerSecret('verifier', pending.codeVerifier)

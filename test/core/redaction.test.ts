@@ -212,7 +212,7 @@ describe('errors', () => {
 
   it('isAgentAuthError knows its own, and nothing else [C-062]', () => {
     expect(isAgentAuthError(new AgentAuthError('timeout', 'x'))).toBe(true)
-    // The brand that another version of the library sets.
+    // Another version of the library sets this brand.
     expect(isAgentAuthError({ [Symbol.for('agent-auth.error')]: true })).toBe(true)
     for (const value of [undefined, null, 'timeout', 7, {}, { code: 'timeout' }, new Error('x'), [], () => {}])
       expect(isAgentAuthError(value)).toBe(false)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { abortable, succeedsOrThrowsBug, withTimeout } from '../../src/internal/timeouts.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
 
-it('work that is late is a timeout, and may be tried again', async () => {
+it('work that takes longer than its limit rejects with timeout, which is retryable', async () => {
   const time = virtualTime()
   const late = time.until(withTimeout(1_000, new Promise(() => {})))
   await expect(late).rejects.toMatchObject({ code: 'timeout', retryable: true })
@@ -31,15 +31,15 @@ describe('a wait with a signal', () => {
   })
 })
 
-describe('work whose errors of the library are no bugs', () => {
-  it.each<[result: string, work: () => unknown, succeeded: boolean]>([
-    ['succeeds', () => Promise.resolve(), true],
+describe('succeedsOrThrowsBug', () => {
+  it.each<[succeeded: boolean, result: string, work: () => unknown]>([
+    [true, 'succeeds', () => Promise.resolve()],
     [
+      false,
       'fails with an error of the library',
       () => Promise.reject(new AgentAuthError('storage_failed', 'Failed.')),
-      false,
     ],
-  ])('that %s resolves to whether it succeeded', async (_, work, succeeded) => {
+  ])('resolves to %s if the work %s', async (succeeded, _, work) => {
     expect(await succeedsOrThrowsBug(work)).toBe(succeeded)
   })
 

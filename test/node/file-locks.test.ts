@@ -62,7 +62,7 @@ test.each([
   [1, 'aborted'],
   [leaseMs, 'aborted'],
   [leaseMs + 1, { resolved: 'ran' }],
-])('while another process has a lease for %d ms more, the outcome is %j [C-073]', async (leftMs, outcome) => {
+])('a call for a lock whose lease of another process ends in %d ms results in %j [C-073]', async (leftMs, outcome) => {
   const { storage, leaseOf } = await written()
   const nowMs = Date.now()
   const clock = vi.spyOn(Date, 'now').mockReturnValue(nowMs)
@@ -145,7 +145,7 @@ test('a lock file that follows another one counts as stale from its own beginnin
   expect(await storage.getItem('key')).toBe('new')
 })
 
-test('a lock file is left alone for its time, and taken over at the next look after that [D-25]', async () => {
+test('a lock file that does not change is left alone for 1.5 s, and taken over by the next try after that [D-25]', async () => {
   const { storage, lockFile } = await written()
   holdTimers()
   const clock = heldClock()
@@ -191,7 +191,7 @@ test.runIf(process.getuid?.() === 0)('a folder of another user is refused [C-056
   })
 })
 
-test.runIf(process.getuid?.() === 0)('a folder of root is as good as one of the user [C-056]', async () => {
+test.runIf(process.getuid?.() === 0)('a folder that belongs to root is accepted [C-056]', async () => {
   const path = freshFile(onTestFinished)
   mkdirSync(dirname(path), { mode: 0o700 })
   const user = vi.spyOn(process, 'geteuid').mockReturnValue(12_345)

@@ -260,7 +260,7 @@ describe('a login that ends without tokens', () => {
   test('by a signal before it, while it waits, and during the exchange [D-43]', async () => {
     const never: unknown[] = []
     const openBrowser = (url: string): number => never.push(url)
-    // A port that is busy shows whether one was asked for.
+    // If the login asked for this busy port, it would reject with login_failed.
     const before = { openBrowser, signal: AbortSignal.abort(), ports: [await occupied()] }
     expect(await codeOf(signInWithLoopback(configWith(), before))).toBe('aborted')
     expect(never).toEqual([])
@@ -363,7 +363,7 @@ describe('without a browser on this machine', () => {
     expect(screen.text()).not.toContain(code)
     screen.input.write(`\n  ${callback.href}  \n`)
     expect((await login).accessToken).toBeTruthy()
-    // No empty line is refused.
+    // The empty line before the callback gets no response.
     expect(screen.text().split('Paste the whole URL')).toHaveLength(refusals.length + 1)
     expect(exchanges()).toBe(before + 1)
     expect(screen.input.isPaused()).toBe(true)

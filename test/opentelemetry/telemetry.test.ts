@@ -250,7 +250,7 @@ test.each(counts)('%s counts %o once', async (name, event, attributes) => {
   expect(await points(name)).toEqual([[1, attributes]])
 })
 
-test('a login of 250 ms is a span that began 250 ms ago, and 0.25 s in the buckets for HTTP', async () => {
+test('a login of 250 ms is a span of 250 ms, and 0.25 s in the histogram with the buckets for HTTP', async () => {
   telemetry().onEvent({ type: 'login_finished', durationMs: 250 })
   expect(named('login').map(({ duration }) => duration)).toEqual([[0, 250_000_000]])
   const durations = await metric('operation.duration')

@@ -171,7 +171,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('of a refresh, after which a sign-out elsewhere comes: listeners hear of the end without another call [C-074 I-4]', async () => {
+  test('of a refresh, which a sign-out elsewhere follows: the listeners are notified of the end without another call [C-074 I-4]', async () => {
     const { here, service, records } = lossy('good', 'unanswered')
     await here.session.signIn(service.issue())
     records.onChange(() => records.items.clear())

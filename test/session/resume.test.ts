@@ -34,7 +34,7 @@ describe('resume', () => {
     await here.session.signOut()
     await there.session.getAccessToken()
     expect(there.session.state.status).toBe('signed-in')
-    // The default, written out.
+    // This is the default.
     await there.session.resume({ after: 'change' })
     expect(there.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })

@@ -108,7 +108,7 @@ test('the cause of a failed removal is the error of the storage, not that of the
 
 test('a record that comes back after a sign-out and cannot be removed is reported, and removed again every five seconds [C-067 C-074]', async () => {
   const { clock, service, records, failing, counts, storage, realm } = faulty()
-  // It comes back at the first moment of the monotonic clock.
+  // The monotonic clock is at zero when the record comes back.
   const fromZero = { wallMs: () => clock.wallMs(), monotonicMs: () => clock.monotonicMs() - 1_000 }
   const { session, eventsOf } = realm({ storage, options: { clock: fromZero } })
   await session.signIn(service.issue())

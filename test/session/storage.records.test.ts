@@ -106,7 +106,7 @@ describe('a record that cannot be used', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('one that breaks under a running session and cannot be written again is reported as both [F071 C-065]', async () => {
+  test('one that breaks under a running session and cannot be written again is reported as unreadable and as write_failed [F071 C-065]', async () => {
     const { session, tokens, records, failing, eventsOf } = await start()
     records.put('{"v":1')
     failing.add('setItem')
@@ -115,7 +115,7 @@ describe('a record that cannot be used', () => {
     expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'unreadable' }, { reason: 'write_failed' }])
   })
 
-  test('one that breaks under a running session and cannot be removed is removed by a later look [F071]', async () => {
+  test('one that breaks under a running session and cannot be removed is removed by a read five seconds later [F071]', async () => {
     const { clock, session, records, failing } = await start()
     records.put('{"v":1')
     failing.add('removeItem')
@@ -191,7 +191,7 @@ describe('a record that cannot be used', () => {
     expect(await session.getAccessToken()).toBe(newer)
   })
 
-  test('the record of the sign-in before, as it was last read, is written over again [C-065]', async () => {
+  test('the record of the previous sign-in is written over again if it comes back unchanged [C-065]', async () => {
     const { service, session, records, text } = await start()
     await session.getAccessToken()
     const next = service.issue()

@@ -215,7 +215,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     ['foreign', ['foreign'], { owner: 'another' }],
     ['unreadable', ['unreadable'], { id: 0 }],
   ])(
-    'in a running session: a second failure is reported again after a read that finds the record %s, and only failures have a cause [D-21]',
+    'in a running session: a second failure is reported again after a read that finds the record %s [D-21]',
     async (_, reasons, members) => {
       const { clock, service, session, records, failing, eventsOf } = faulty(mode)
       await session.signIn(service.issue())
@@ -237,7 +237,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     },
   )
 
-  test('at a sign-in over one from elsewhere: a late write of that one does not undo it [D-21 C-074]', async () => {
+  test('at a sign-in that replaces one from elsewhere: a late write of the replaced sign-in does not undo the new one [D-21 C-074]', async () => {
     const { clock, service, session, records, failing, realm } = faulty(mode)
     await session.signIn(service.issue())
     await realm({ storage: records.handle() }).session.signIn(service.issue())

@@ -53,7 +53,7 @@ describe('taking a lease', () => {
 
   test('asks again after a pause that doubles up to 250 ms, of which at least a half is waited [C-072]', async () => {
     const time = virtualTime()
-    // Halves each pause: no jitter.
+    // Zero as the random number halves each pause.
     const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array)
     onTestFinished(() => random.mockRestore())
     const askedAtMs: number[] = []
