@@ -41,7 +41,8 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null 
   return new Promise<T>((resolve, reject) => {
     const stop = (): void => reject(abortedError())
     if (signal.aborted) stop()
-    signal.addEventListener('abort', stop)
+    // `once`, because Node 20 keeps a signal of `AbortSignal.any` in memory while it has a listener, and `sleep` never settles after it.
+    signal.addEventListener('abort', stop, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
 }

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { AgentAuthError } from 'agent-auth'
 import { describe, expect, it } from 'vitest'
-import { abortable, succeedsOrThrowsBug, withTimeout } from '../../src/internal/timeouts.ts'
+import { abortable, sleep, succeedsOrThrowsBug, withTimeout } from '../../src/internal/timeouts.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
 
 it('work that takes longer than its limit rejects with timeout, which is retryable', async () => {
@@ -28,6 +28,15 @@ describe('a wait with a signal', () => {
     await waiting
     await flush()
     expect({ during, after: getEventListeners(signal, 'abort').length }).toEqual({ during: 1, after: 0 })
+  })
+
+  it('leaves no listener on the signal that fired, also if the work never ends', async () => {
+    const controller = new AbortController()
+    const waiting = sleep(60_000, controller.signal).catch(() => {})
+    const during = getEventListeners(controller.signal, 'abort').length
+    controller.abort()
+    await waiting
+    expect({ during, after: getEventListeners(controller.signal, 'abort').length }).toEqual({ during: 1, after: 0 })
   })
 })
 
