@@ -154,6 +154,7 @@ test('a used code is remembered after the cleaning, until its grant has expired 
 })
 
 test('requests clean up by themselves, at most once a minute [S-032]', async () => {
+  service.dev.freeze()
   const db = rawDatabase(assembly.context.store.db)
   const expire = () => db.updateTable('authorization_codes').set({ keep_until_ms: 1 }).execute()
   await authorize(service)
