@@ -34,6 +34,8 @@ const cause = 'the disk of secret-host-7 is on fire'
 beforeAll(async () => {
   assembly = await assemble({})
   service = assembly.service
+  // A minute later a request would clean up, by statements of its own.
+  service.dev.freeze()
   observe(assembly, {
     before(statement) {
       statements += 1

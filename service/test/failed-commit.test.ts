@@ -27,6 +27,8 @@ let statements = { begun: 0, done: 0 }
 beforeEach(async () => {
   assembly = await assemble({})
   service = assembly.service
+  // A minute later a request would clean up, by statements of its own.
+  service.dev.freeze()
   statements = { begun: 0, done: 0 }
   const count = (what: keyof typeof statements) => () => {
     statements[what] += 1

@@ -46,6 +46,8 @@ test('a transaction that only reads keeps no other process from writing', async 
 
 test('a refresh needs no statement for a lock that its transaction has', async () => {
   const { service } = assembly
+  // A minute later a request would clean up, by statements of its own.
+  service.dev.freeze()
   const { refresh_token } = await login(service)
   const statements: Statement[] = []
   observe(assembly, { after: (statement) => void statements.push(statement) })
