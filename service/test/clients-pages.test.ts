@@ -254,6 +254,8 @@ test("another session's token and another browser's sign-in token are 403 [S-060
 })
 
 test('a secret needs the password again, and wrong ones are slowed down [S-060]', async () => {
+  // However long the pages take here, no wait is over before its time.
+  service.dev.freeze()
   const { browser } = await signedIn(ada)
   const { clientId } = clientOf(service, 'Demo confidential')
   const path = `${clientsPath}/${clientId}`
