@@ -47,6 +47,8 @@ test('of codes, tokens, cookies and secrets the database is only ever asked for 
 })
 
 test('a guess that matches all but the last character costs the same queries as one that matches nothing [S-058]', async () => {
+  // The clean-up of every minute would be counted too.
+  service.dev.freeze()
   const sql: string[] = []
   const callback = await authorize(service)
   const { refresh_token } = (await (await exchange(service, callback)).json()) as { refresh_token: string }
