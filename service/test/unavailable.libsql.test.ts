@@ -22,7 +22,8 @@ beforeEach(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-unavailable-'))
   undo.push(() => rm(folder, { recursive: true }))
   dataFile = join(folder, 'data.db')
-  assembly = await assemble({ dataFile, passwordScheme: 'keyed' })
+  // A code lives for as long as it may: the refused requests wait, and longer on a busy machine.
+  assembly = await assemble({ dataFile, passwordScheme: 'keyed', codeLifeMs: 600_000 })
   undo.push(assembly.service.close)
 })
 
