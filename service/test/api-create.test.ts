@@ -5,6 +5,7 @@ import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { agentSearch, callApi } from './login.ts'
 import { oneAssembly } from './one-service.ts'
+import { removeStatementTimeout } from './untimed.ts'
 
 let assembly: Assembly
 let service: Service
@@ -185,7 +186,12 @@ test('a tenant has at most 10,000 agents: the next one is 409 in the envelope, a
     from parent_agents a, parent_agents b, parent_agents c, parent_agents d
     where a.tenant_id = ${firstTenant} and b.tenant_id = 'demo' and c.tenant_id = 'demo' and d.tenant_id = 'demo'
     limit ${most}`
-  await rows('demo', 10_000 - 12 - 1).execute(rawDatabase(assembly.context.store.db))
+  await rawDatabase(assembly.context.store.db)
+    .transaction()
+    .execute(async (filling) => {
+      await removeStatementTimeout(filling)
+      await rows('demo', 10_000 - 12 - 1).execute(filling)
+    })
   expect((await create(agent)).status).toBe(200)
   const path = '/api/parent_agents'
   const refused = await callApi(service, { token, path, body: { ...agent, agent_name: 'One more' } })

@@ -26,8 +26,11 @@ beforeAll(async () => {
   await indexAgents(assembly.context.store.db)
   if (!isOnPostgres()) return
   // What an autovacuum does at a moment of its own: a list of entries to be added makes an index dear for the planner.
-  await sql`select gin_clean_pending_list('agent_trigrams_by_trigram')`.execute(db)
-  await sql`analyze parent_agents, agent_trigrams`.execute(db)
+  await db.transaction().execute(async (settling) => {
+    await removeStatementTimeout(settling)
+    await sql`select gin_clean_pending_list('agent_trigrams_by_trigram')`.execute(settling)
+    await sql`analyze parent_agents, agent_trigrams`.execute(settling)
+  })
 })
 afterAll(() => assembly.service.close())
 
