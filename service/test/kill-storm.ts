@@ -60,15 +60,16 @@ export async function killStorm({
   const report: KillReport = { kills: 0, logins: 0, refreshes: 0, unheard: 0, leafless: [], doubled: [], lost: [] }
   let families: Family[] = []
   const random = createRandom(seed)
-  const ports = { authPort: await freePort(), basePort: await freePort() }
+  // The retry of an answer that nobody heard comes after a restart, which may take long here.
+  const own = { data, authPort: await freePort(), basePort: await freePort(), graceMs: 600_000 }
   // Ours stays open all the time, as another process on the same data would be.
-  let service = await startProcess(command, { data, ...ports })
+  let service = await startProcess(command, own)
   const store = await openStore({ dataFile: undefined, databaseUrl: undefined, ...data })
   try {
     for (let kill = 1; kill <= kills; kill += 1) {
       await autoApprove(service)
       await loadUntilKilled({ service, families, report, random })
-      service = await startProcess(command, { data, ...ports })
+      service = await startProcess(command, own)
       report.kills = kill
       await checkLeaves(rawDatabase(store.db), report)
       report.unheard += await countUnheard(store.db, families)

@@ -26,6 +26,7 @@ export interface ProcessOptions {
   baseUrl?: string
   /** Default: `keyed`, because the slow hash of four people takes two seconds of the processor. */
   passwordScheme?: 'scrypt' | 'keyed'
+  graceMs?: number
 }
 
 /** The command as one file, as it is shipped: it starts in a fraction of the time that the sources take. */
@@ -40,9 +41,10 @@ export async function bundleCommand(): Promise<Bundle> {
 
 /** `agent-service --dev --json` in a process of its own, once it has printed its line. */
 export async function startProcess(command: string, options: ProcessOptions): Promise<ServiceProcess> {
-  const { data, authPort = 0, basePort = 0, authUrl, baseUrl, passwordScheme = 'keyed' } = options
+  const { data, authPort = 0, basePort = 0, authUrl, baseUrl, passwordScheme = 'keyed', graceMs } = options
   const args = ['--dev', '--json', '--auth-port', String(authPort), '--base-port', String(basePort)]
   args.push('--password-scheme', passwordScheme)
+  if (graceMs !== undefined) args.push('--grace-ms', String(graceMs))
   if (authUrl !== undefined) args.push('--auth-url', authUrl)
   if (baseUrl !== undefined) args.push('--base-url', baseUrl)
   if ('dataFile' in data) args.push('--data', data.dataFile)
