@@ -11,6 +11,8 @@ afterEach(() => {
 })
 
 const limits = { tenantCallsAtOnce: 2, tenantCallsWaiting: 3, tenantWaitMs: 1_000, tenantUnsentBytes: 100 }
+/** No call takes so much processor time that a pause follows it. */
+const noTimeUsed = (): number => 0
 
 interface Call {
   state: 'waiting' | 'running' | 'done' | number
@@ -53,7 +55,7 @@ async function allBegun(): Promise<void> {
 const states = (calls: Call[]) => calls.map(({ state }) => state)
 
 test('calls beyond the limit of their tenant wait in order, and those of another tenant do not [S-085 A-45]', async () => {
-  const turns = createTenantTurns(limits)
+  const turns = createTenantTurns(limits, noTimeUsed)
   const calls = Array.from({ length: 4 }, () => call(turns, 'one'))
   const other = call(turns, 'two')
   await allBegun()
@@ -67,7 +69,7 @@ test('calls beyond the limit of their tenant wait in order, and those of another
 })
 
 test('a call that finds the queue full is 429 at once, and one that waits too long later [S-085 A-45]', async () => {
-  const turns = createTenantTurns(limits)
+  const turns = createTenantTurns(limits, noTimeUsed)
   const calls = Array.from({ length: 6 }, () => call(turns, 'one'))
   await allBegun()
   await vi.advanceTimersByTimeAsync(999)
@@ -78,7 +80,7 @@ test('a call that finds the queue full is 429 at once, and one that waits too lo
 })
 
 test('while answers are not taken, further calls of their tenant wait [S-085 A-45]', async () => {
-  const turns = createTenantTurns(limits)
+  const turns = createTenantTurns(limits, noTimeUsed)
   const releases = [turns.holdBytes('one', 60), turns.holdBytes('one', 40)]
   const [first, other] = [call(turns, 'one'), call(turns, 'two')]
   await allBegun()
