@@ -9,6 +9,7 @@ import { replaceServiceKey } from '../src/store/tables/service-keys.ts'
 import { earlierData } from './earlier-data.ts'
 import { clientOf, login, refresh } from './login.ts'
 import { assemble } from './start.ts'
+import { removeIdleTimeout } from './untimed.ts'
 
 // Each test has two connections to the same data, as two processes have.
 
@@ -45,6 +46,7 @@ test('an export reads beside an open transaction that writes, and has nothing th
   const { context } = await started()
   const second = await secondConnection()
   const { keys } = await transact(context.store.db, async (tx) => {
+    await removeIdleTimeout(rawDatabase(tx))
     await replaceServiceKey(tx, 'seed', 'not committed')
     return readSeedRows(second, 0)
   })
@@ -66,6 +68,7 @@ test('a service answers a token request during an export, which has nothing that
 test('a start on data of this version needs no lock that another process has', async () => {
   const { context } = await started()
   await transact(context.store.db, async (tx) => {
+    await removeIdleTimeout(rawDatabase(tx))
     await replaceServiceKey(tx, 'seed', 'not committed')
     const { service } = await started()
     expect(service.people).not.toEqual([])

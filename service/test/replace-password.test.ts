@@ -9,6 +9,7 @@ import { signal, untilWaiting } from './held-up.ts'
 import { authorize, authorizeUrl, Browser, clientOf, exchange, personOf, signInPath } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'
+import { removeIdleTimeout } from './untimed.ts'
 
 const email = 'ada@demo.example'
 
@@ -127,6 +128,7 @@ async function held(context: Assembly['context'], task: (tx: Db) => Promise<void
   const holding = rawDatabase(context.store.db)
     .transaction()
     .execute(async (tx) => {
+      await removeIdleTimeout(tx)
       await task(opaqueDatabase(tx))
       begun.give()
       await mayEnd.given

@@ -4,6 +4,7 @@ import { rawDatabase } from '../src/store/database.ts'
 import { signal, untilWaiting } from './held-up.ts'
 import { login } from './login.ts'
 import { assemble } from './start.ts'
+import { removeIdleTimeout } from './untimed.ts'
 
 const laterMs = (): number => Date.now() + 60_000
 
@@ -61,6 +62,7 @@ test.each([
   const begun = signal()
   const mayEnd = signal()
   const issuing = db.transaction().execute(async (tx) => {
+    await removeIdleTimeout(tx)
     await insert[control](tx, await grantOf[issuer](tx, id))
     begun.give()
     await mayEnd.given
