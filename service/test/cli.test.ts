@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test, vi } from 'vitest'
+import { freePort } from '../../test/support/free-port.ts'
 import { listen } from '../../test/support/listen.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import { commandMain } from '../src/cli/command.ts'
@@ -335,9 +336,7 @@ test.each([
   ['the service', freePorts],
   ['clients', ['clients', 'list']],
 ])('%s names a PostgreSQL that is not there, and nothing else of its URL', async (_, args) => {
-  const closed = createServer()
-  const port = await listen(closed)
-  await new Promise((resolve) => closed.close(resolve))
+  const port = await freePort()
   const result = await run(args, { DATABASE_URL: `postgresql://anna:hidden@127.0.0.1:${port}/data` }).exit
   expect(result).toEqual({
     code: 1,
