@@ -49,7 +49,10 @@ test('a text that repeats itself costs a search a bounded time [S-085]', async (
   await keepAgents(assembly, 500, 'a'.repeat(4_000))
   const searchFor = (search_value: string) => search(ada, { search_value, limit: 1 })
   expect((await searchFor('Q'.repeat(256))).body.data.count).toBe(0)
-  const plainMs = await tookMs(() => searchFor('q'.repeat(256)))
+  const plainRoundsMs: number[] = []
+  for (let round = 0; round < 3; round += 1) plainRoundsMs.push(await tookMs(() => searchFor('q'.repeat(256))))
+  // The slowest, because it stands for the machine as it is.
+  const plainMs = Math.max(...plainRoundsMs)
   const roundsMs: number[] = []
   for (let round = 0; round < 3; round += 1) {
     const hits: number[] = []
