@@ -125,9 +125,19 @@ test('a call of another tenant does not wait for every call of a busy one [S-085
   const note = (name: string) => (answer: Answer) => {
     done.push(`${name} ${answer.status}`)
   }
+  // On PostgreSQL the busy ones would end as fast as the other begins on a slow machine. So most of them wait for it.
+  const otherDone = signal()
+  let reads = 0
+  observe(assembly, {
+    after({ sql }) {
+      if (!isOnPostgres() || !sql.includes('search_text')) return
+      reads += 1
+      return reads > 8 ? otherDone.given : undefined
+    },
+  })
   // The tokens of all are looked up first, so that the searches themselves meet.
   const busy = Array.from({ length: 40 }, () => search(ada, { search_value: 'a' }).then(note('busy')))
-  const other = search(ola, {}, modelSearch).then(note('other'))
+  const other = search(ola, {}, modelSearch).then(note('other')).finally(otherDone.give)
   await Promise.all([...busy, other])
   expect(done.filter((entry) => entry === 'busy 200')).toHaveLength(40)
   expect(done.indexOf('other 200')).toBeGreaterThanOrEqual(0)
