@@ -1,6 +1,7 @@
 import type { Client } from '../src/index.ts'
 import type { Service } from './login.ts'
 import { authorize, Browser, clientOf, exchange } from './login.ts'
+import { unlessTooBusy } from './too-busy.ts'
 
 const parallel = 50
 
@@ -22,7 +23,8 @@ export async function redeemTogether(
   const strange: string[] = []
   for (let round = 1; round <= rounds; round += 1) {
     const callback = await authorize(service, { client, browser })
-    const answers = await Promise.all(Array.from({ length: parallel }, () => exchange(service, callback)))
+    const redeem = () => unlessTooBusy(() => exchange(service, callback))
+    const answers = await Promise.all(Array.from({ length: parallel }, redeem))
     const texts = await Promise.all(
       answers.map(async (answer) => ({ status: answer.status, text: await answer.text() })),
     )

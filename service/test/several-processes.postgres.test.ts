@@ -17,6 +17,7 @@ import {
 } from './login.ts'
 import { redeemTogether } from './parallel-redemptions.ts'
 import { startCluster } from './processes.ts'
+import { unlessTooBusy } from './too-busy.ts'
 
 // A file belongs to one service process; only PostgreSQL is shared by several.
 let cluster: Awaited<ReturnType<typeof startCluster>>
@@ -67,7 +68,8 @@ test('of 50 parallel redemptions over three processes exactly one succeeds [S-02
 test('of 20 parallel refreshes over three processes all get the one successor [S-047 S-048]', async () => {
   const client = clientOf(cluster, 'Demo public')
   const { refresh_token } = await login(cluster, { browser })
-  const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(cluster, client, refresh_token)))
+  const use = () => unlessTooBusy(() => refresh(cluster, client, refresh_token))
+  const answers = await Promise.all(Array.from({ length: 20 }, use))
   const successors = await Promise.all(
     answers.map(async (answer) => ((await answer.json()) as TokenAnswer).refresh_token),
   )
@@ -90,9 +92,8 @@ test('one consent answered on all processes at once gives one code [S-014]', asy
 test('of 12 parallel creates of one agent_key over three processes exactly one succeeds', async () => {
   const { access_token: token } = await login(cluster, { browser })
   const body = { agent_name: 'Only One', description: 'x', parent_agent_type: 'x' }
-  const answers = await Promise.all(
-    Array.from({ length: 12 }, () => callApi(cluster, { token, path: '/api/parent_agents', body })),
-  )
+  const create = () => unlessTooBusy(() => callApi(cluster, { token, path: '/api/parent_agents', body }))
+  const answers = await Promise.all(Array.from({ length: 12 }, create))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 11 }, () => 422)])
 })
 
