@@ -6,6 +6,9 @@ export type { StorageUnderTest } from 'agent-auth/testing'
 
 const key = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
 
+/** A case ends before its test does, and a machine may have ten times as much to do. */
+const limitMs = 150_000
+
 /** The contract every storage is held to, as tests; ours keep any text under any key, beyond what the contract asks. */
 export function storageSuite(
   name: string,
@@ -13,7 +16,7 @@ export function storageSuite(
   options: StorageSuiteOptions = {},
 ): void {
   describe(`${name} as a storage`, () => {
-    for (const { name: promise, run } of suite(open, options)) test(`${promise} [C-056]`, run)
+    for (const { name: promise, run } of suite(open, { limitMs, ...options })) test(`${promise} [C-056]`, run)
 
     const texts = ['', 'null', '"\\\u0000\n', 'Grüße 🔑 \u2028', '{"v":1,"pad":"x"}'.repeat(4_096)]
     test.each(texts.map((text) => [text.slice(0, 20), text]))('gives back %j exactly [C-056]', async (_, text) => {
