@@ -621,7 +621,6 @@ test.runIf(process.platform === 'linux')(
     expect(err).toContain('cannot be used (ENOENT)')
     expect(err).toContain('The storage is /proc/x/y/sessions.json. AGENT_AUTH_HOME sets another folder.')
   },
-  20_000,
 )
 
 test.runIf(process.geteuid?.() === 0)(

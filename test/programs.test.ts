@@ -42,7 +42,7 @@ const vitest = (args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
 
 const missingRedis = /^Redis is missing\. Run npm run programs -- --install .* put redis-server on PATH\./gm
 
-describe('a test run without redis-server on PATH', () => {
+describe('a test run without redis-server on PATH', { timeout: 600_000 }, () => {
   test('says so once with the way to get it, and skips the tests that need it', async () => {
     const { code, stdout, stderr } = await vitest(['test/redis/redis-cluster.test.ts'])
     expect(stderr.match(missingRedis)).toHaveLength(1)

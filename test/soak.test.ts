@@ -88,4 +88,4 @@ test('a soak of tests says what held, or the seed of what did not, which is not 
   )
   expect(failed?.match(/^tried$/gm)).toHaveLength(1)
   expect(missed).toMatch(/no test of P-03 ran that has a long size/)
-})
+}, 600_000)
