@@ -44,7 +44,7 @@ export async function startPostgresNode(options: PostgresNodeOptions): Promise<P
   const { folder, dataFolder, port, user } = options
   const url = `postgresql://${user}@${host}:${port}/postgres`
   let server = await started(options)
-  const pool = new pg.Pool({ connectionString: url, max: 2, query_timeout: 10_000 })
+  const pool = new pg.Pool({ connectionString: url, max: 2, query_timeout: 60_000 })
   pool.on('error', () => {})
   const signal = (name: NodeJS.Signals): void => {
     // The server first, so that it makes no further process.
