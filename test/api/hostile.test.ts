@@ -129,7 +129,7 @@ describe('refusals in any form', () => {
 
 describe('bodies without an end', () => {
   it('response_too_large for 200 MB out of a small gzip, and the connection is closed', async () => {
-    const { api, wire } = await wiredApi(gzipBomb())
+    const { api, wire } = await wiredApi(gzipBomb(), { timeoutMs: 300_000 })
     const error = await apiFailure(search(api))
     expect(error).toMatchObject({ code: 'response_too_large', status: 200, retryable: false })
     expect({ body: error.body, status: error.response?.status }).toEqual({ body: undefined, status: 200 })

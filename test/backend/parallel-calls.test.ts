@@ -5,7 +5,7 @@ import { rigOf } from '../support/rig-of.ts'
 
 test.each([50, 500])('%i calls at once at expiry: one refresh, and all are 200 [C-069 C-118]', async (calls) => {
   const clock = testClock(Date.now())
-  const rig = await rigOf({ backend: { clock }, api: () => Response.json({}) })
+  const rig = await rigOf({ backend: { clock, timeoutMs: 60_000 }, api: () => Response.json({}) })
   const browser = rig.browser()
   await browser.logIn()
   const [before] = await tokensOf(1)
