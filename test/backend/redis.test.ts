@@ -56,7 +56,7 @@ describe('a backend on Redis', () => {
     expect(await statusAndCode(await elsewhere.call())).toEqual({ status: 503, code: 'storage_failed' })
     await server.restart()
     await expect.poll(async () => (await elsewhere.call()).status).toBe(200)
-    expect(await browser.status()).toBe('signed-in')
+    await expect.poll(() => browser.status()).toBe('signed-in')
     expect(elsewhere.lines).toEqual([])
   })
 })
