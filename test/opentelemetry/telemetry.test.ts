@@ -23,7 +23,6 @@ import { rigOf } from '../support/rig-of.ts'
 import { failure } from '../support/token-flow.ts'
 import { twoProcesses } from '../support/two-processes.ts'
 
-const patience = { timeout: 10_000 }
 const spanExporter = new InMemorySpanExporter()
 const tracers = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] })
 let metricExporter: InMemoryMetricExporter
@@ -176,9 +175,9 @@ test('33 requests at once: the depth of the queue rises by one, and falls', asyn
   const browser = rig.browser()
   await browser.logIn()
   const calls = Array.from({ length: 33 }, () => browser.call())
-  await expect.poll(() => points('proxy.waiting'), patience).toEqual([[1, {}]])
+  await expect.poll(() => points('proxy.waiting')).toEqual([[1, {}]])
   for (let sent = 0; sent < 33; sent++) {
-    await expect.poll(() => held.length, patience).toBeGreaterThan(sent)
+    await expect.poll(() => held.length).toBeGreaterThan(sent)
     held[sent]?.()
   }
   await Promise.all(calls)
@@ -201,7 +200,7 @@ test('each session that ends is counted once, by its reason, and one that anothe
     Object.fromEntries(
       (await points('sessions.ended')).map(([value, attributes]) => [Object.values(attributes)[0], value]),
     )
-  await expect.poll(byReason, patience).toEqual({ signed_out: 1, ended: 1, idle: 1 })
+  await expect.poll(byReason).toEqual({ signed_out: 1, ended: 1, idle: 1 })
   expect(await points('sessions.lost')).toEqual([[expect.any(Number), {}]])
 })
 
