@@ -339,7 +339,7 @@ describe('a login', () => {
     'ends at %s with exit code 130 and a closed port [D-43 C-138]',
     async (signal) => {
       const user = machine()
-      const child = user.start('login', ...settings(), '--no-browser')
+      const child = user.start('login', ...settings({ ports: String(await freePort()) }), '--no-browser')
       const run = ended(child)
       const redirectUri = new URL(new URL(await addressFrom(child)).searchParams.get('redirect_uri') ?? '')
       const open = connect(Number(redirectUri.port), '127.0.0.1').on('error', () => {})

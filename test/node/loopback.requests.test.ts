@@ -52,6 +52,11 @@ async function started(config = configWith(), options: LoopbackOptions = {}) {
   return { settled, redirectUri, state, callback, origin: new URL(redirectUri).origin }
 }
 
+/** The same on a port that no other test is given after it was closed. */
+async function startedOnFreePort() {
+  return started(configWith(), { ports: [await freePort()] })
+}
+
 function opened(): { promise: Promise<string>; resolve(url: string): void } {
   let resolve = (_: string): void => {}
   const promise = new Promise<string>((onResolve) => {
@@ -60,7 +65,7 @@ function opened(): { promise: Promise<string>; resolve(url: string): void } {
   return { promise, resolve: (url) => resolve(url) }
 }
 
-/** Timers that only the test lets pass. Sockets go on. */
+/** Timers that only the test lets pass, so that no port closes before its last page was asked for. Sockets go on. */
 function holdTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -69,7 +74,7 @@ function holdTimers(): void {
 describe('the end of a login', () => {
   test('comes with the last page, without a wait, and the port is closed by then [C-132]', async () => {
     holdTimers()
-    const { settled, callback, origin } = await started()
+    const { settled, callback, origin } = await startedOnFreePort()
     expect(await send(callback)).toMatchObject({ status: 303, headers: { location: '/callback/done' } })
     expect((await send(`${origin}/callback/done`)).status).toBe(200)
     // No timer can end it.
@@ -79,7 +84,7 @@ describe('the end of a login', () => {
 
   test('does not need the last page, for which the port stays open a short while [C-132]', async () => {
     holdTimers()
-    const { settled, callback, origin } = await started()
+    const { settled, callback, origin } = await startedOnFreePort()
     const isSettled = vi.fn()
     void settled.then(isSettled)
     expect((await send(callback)).status).toBe(303)
@@ -133,6 +138,7 @@ describe('the end of a login', () => {
 
 describe('a request', () => {
   test('whose target is of another origin, or no URL, is answered with 400 and changes nothing [C-133]', async () => {
+    holdTimers()
     const { settled, callback, origin } = await started()
     const { search } = new URL(callback)
     expect((await send(origin, `http://evil.test/callback${search}`)).status).toBe(400)
@@ -144,6 +150,7 @@ describe('a request', () => {
   })
 
   test('gets headers that let no page of another site read or frame the page [C-134]', async () => {
+    holdTimers()
     const { settled, callback, origin } = await started()
     for (const address of [`${origin}/other`, callback, `${origin}/callback/done`])
       expect((await send(address)).headers).toMatchObject({
@@ -159,6 +166,7 @@ describe('a request', () => {
     ['http://127.0.0.1/a/', '/a/done'],
     ['http://127.0.0.1/a?app=1', '/a/done'],
   ])('at the redirect URI %s is redirected to %s', async (uri, lastPage) => {
+    holdTimers()
     const { settled, redirectUri, callback, origin } = await started(configWith(uri))
     expect(redirectUri).toBe(origin + uri.slice('http://127.0.0.1'.length))
     expect((await send(callback)).headers.location).toBe(lastPage)
@@ -180,6 +188,7 @@ describe('a request', () => {
 
   const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
   test.runIf(hasIpv6)('reaches a redirect URI at [::1], with the brackets of a URL [C-130]', async () => {
+    holdTimers()
     const { settled, redirectUri, callback, origin } = await started(configWith('http://[::1]/callback'))
     expect(redirectUri).toMatch(/^http:\/\/\[::1\]:\d+\/callback$/)
     expect((await send(callback)).status).toBe(303)
@@ -215,6 +224,7 @@ describe('a request', () => {
   )
 
   test('that comes before the login has its URL ends with a closed connection [C-132]', async () => {
+    holdTimers()
     const digest = opened()
     const original = crypto.subtle.digest
     const spy = vi.spyOn(crypto.subtle, 'digest').mockImplementation(async (...given) => {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { createFormBrowser } from '../../examples/cli/src/form-browser.ts'
 import { listenOnLoopback } from '../../src/node/loopback/listen.ts'
 import { nextWord, startChild } from '../support/children.ts'
+import { freePort } from '../support/free-port.ts'
 import { listen } from '../support/listen.ts'
 import { codeOf } from '../support/session-rig.ts'
 
@@ -54,10 +55,13 @@ async function callbackFrom(authorizeUrl: string): Promise<URL> {
   return new URL(response.headers.get('location') ?? '')
 }
 
-/** Does what a browser does with the callback: it follows the redirect to the last page. Returns the first response. */
+/**
+ * Does what a browser does with the callback: it follows the redirect to the last page. Returns the first response. A browser that is
+ * late finds the port closed.
+ */
 async function follow(callback: URL): Promise<Answer> {
   const answer = await send(callback)
-  if (answer.status === 303) await send(new URL(answer.headers.location ?? '', callback))
+  if (answer.status === 303) await send(new URL(answer.headers.location ?? '', callback)).catch(() => {})
   return answer
 }
 
@@ -104,6 +108,7 @@ test('signs in through the pages of the service, and leaves a page without the c
     return response
   }
   const tokens = await signInWithLoopback(configWith(), {
+    ports: [await freePort()],
     async openBrowser(...args: unknown[]) {
       given = args
       const url = new URL(String(args[0]))
@@ -138,7 +143,9 @@ describe('the listener', () => {
 
   test('takes the next loopback address if the machine does not have the first [C-130]', async () => {
     // 192.0.2.1 is of a network for documentation.
-    const listener = await listenOnLoopback(['192.0.2.1', '127.0.0.1'], [0], (_, response) => response.end('here'))
+    const listener = await listenOnLoopback(['192.0.2.1', '127.0.0.1'], [await freePort()], (_, response) =>
+      response.end('here'),
+    )
     expect(listener.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect((await send(listener.origin)).text).toBe('here')
     await listener.close()
@@ -147,9 +154,7 @@ describe('the listener', () => {
 
   test('skips busy ports in order, and says that all are busy [C-131]', async () => {
     const busy = [await occupied(), await occupied()]
-    const listener = await listenOnLoopback(['127.0.0.1'], [0], () => {})
-    const free = Number(new URL(listener.origin).port)
-    await listener.close()
+    const free = await freePort()
     const { authorizeUrl, redirectUri, settled } = await started({ ports: [...busy, free] })
     expect(redirectUri).toBe(`http://127.0.0.1:${free}/callback`)
     await follow(await callbackFrom(authorizeUrl))
@@ -168,7 +173,7 @@ describe('the listener', () => {
   })
 
   test('survives a thousand other requests, and is closed after the callback [C-132 D-43]', async () => {
-    const { authorizeUrl, redirectUri, settled } = await started()
+    const { authorizeUrl, redirectUri, settled } = await started({ ports: [await freePort()] })
     const { origin } = new URL(redirectUri)
     const junk: [string, string, number][] = [
       ['GET', '/favicon.ico', 404],
@@ -249,7 +254,7 @@ describe('the listener', () => {
 
 describe('a login that ends without tokens', () => {
   test('after its time [C-132]', async () => {
-    const { redirectUri, settled } = await started({ timeoutMs: 200 })
+    const { redirectUri, settled } = await started({ timeoutMs: 200, ports: [await freePort()] })
     expect(await settled).toBe('timeout')
     const late = signInWithLoopback(configWith(), { openBrowser: () => {}, timeoutMs: 1 })
     const message = `No login at ${service.authUrl} was finished within 1 ms. See what the browser shows. If no browser opened, sign in without openBrowser.`
@@ -265,13 +270,13 @@ describe('a login that ends without tokens', () => {
     expect(await codeOf(signInWithLoopback(configWith(), before))).toBe('aborted')
     expect(never).toEqual([])
     const waiting = new AbortController()
-    const one = await started({ signal: waiting.signal })
+    const one = await started({ signal: waiting.signal, ports: [await freePort()] })
     waiting.abort()
     expect(await one.settled).toBe('aborted')
     expect(await isRefused(one.redirectUri)).toBe(true)
     service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 5_000 }, times: 1 })
     const exchanging = new AbortController()
-    const two = await started({ signal: exchanging.signal })
+    const two = await started({ signal: exchanging.signal, ports: [await freePort()] })
     expect((await send(await callbackFrom(two.authorizeUrl))).status).toBe(303)
     await expect.poll(() => service.dev.faults()).toEqual([])
     exchanging.abort()
@@ -280,7 +285,7 @@ describe('a login that ends without tokens', () => {
   })
 
   test('when the user refuses, with a page that sends the user back [C-132]', async () => {
-    const { authorizeUrl, redirectUri, settled } = await started()
+    const { authorizeUrl, redirectUri, settled } = await started({ ports: [await freePort()] })
     const state = new URL(authorizeUrl).searchParams.get('state')
     const { status, headers } = await send(`${redirectUri}?error=access_denied&state=${state}`)
     expect({ status, location: headers.location }).toEqual({ status: 303, location: '/callback/done' })
