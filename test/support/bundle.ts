@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
 
 export interface Bundle {
   readonly file: string
@@ -13,6 +13,7 @@ export async function bundleForNode(options: {
   readonly entryPoints: readonly [file: string]
   /** Packages that are not bundled. */
   readonly external: string[]
+  readonly plugins?: Plugin[]
 }): Promise<Bundle> {
   // Below test/node_modules, where those that only tests install are found, and from there those of the repository.
   const cache = fileURLToPath(new URL('../node_modules/.cache/', import.meta.url))
@@ -28,6 +29,7 @@ export async function bundleForNode(options: {
     platform: 'node',
     target: 'node20',
     external: options.external,
+    plugins: options.plugins ?? [],
     logLevel: 'warning',
   })
   return { file, remove: () => rm(folder, { recursive: true, force: true }) }

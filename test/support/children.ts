@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { bundleForNode } from './bundle.ts'
+import { patientLimits } from './patient-limits.ts'
 
 /** `onTestFinished`, of the test itself where tests run side by side. */
 export type AtEnd = (end: () => void | Promise<void>) => void
@@ -29,11 +30,19 @@ export async function startChildren(
   })
 }
 
-/** Bundles a file of this folder, for processes that run it. Returns the path of the bundle. */
-export async function bundled(atEnd: AtEnd, file: string): Promise<string> {
+/**
+ * Bundles a file of this folder, for processes that run it. Returns the path of the bundle. With `limits: 'patient'`, the default, no
+ * operation of a storage is given up because the machine is slow.
+ */
+export async function bundled(
+  atEnd: AtEnd,
+  file: string,
+  { limits = 'patient' }: { limits?: 'patient' | 'published' } = {},
+): Promise<string> {
   const { file: bundle, remove } = await bundleForNode({
     entryPoints: [fileURLToPath(new URL(file, import.meta.url))],
     external: ['ioredis', 'redis', 'pg', '@hono/node-server'],
+    plugins: limits === 'patient' ? [patientLimits] : [],
   })
   atEnd(remove)
   return bundle
