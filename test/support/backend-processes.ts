@@ -22,6 +22,14 @@ export interface BackendProcesses {
   readonly children: readonly ChildProcess[]
   /** Calls the API as a user through one of the processes, and returns the status. */
   call(process: number, person: number): Promise<number>
+  /**
+   * Lets one process refresh as a user, and keeps the response of the service from it until it gets the word `go`. Resolves when the
+   * process has that response.
+   */
+  holdRefresh(
+    process: number,
+    person: number,
+  ): Promise<{ child: ChildProcess; answered: Promise<number | 'no answer'> }>
   refreshes(): number
 }
 
@@ -31,7 +39,9 @@ export async function backendProcesses(
   { kind, url, processes, people }: Pick<BackendTask, 'kind' | 'url'> & { processes: number; people: number },
 ): Promise<BackendProcesses> {
   const redirectUri = 'https://app.demo.example/auth/callback'
-  const service = await startService({ dev: 'on', authPort: 0, basePort: 0, redirectUris: [redirectUri] })
+  // The next process may ask late, after the lease of the one that died.
+  const graceMs = 600_000
+  const service = await startService({ dev: 'on', authPort: 0, basePort: 0, redirectUris: [redirectUri], graceMs })
   atEnd(() => service.close())
   const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   const { authUrl, baseUrl } = service
@@ -42,19 +52,41 @@ export async function backendProcesses(
   const cookies = await signPeopleIn(service, task, people)
   const children = await startChildren(atEnd, 'backend-child.ts', [JSON.stringify(task)], processes)
   const ports = await Promise.all(children.map(nextWord))
+  async function call(process: number, person: number): Promise<number> {
+    const headers = { ...guard, 'content-type': 'application/json', cookie: cookies[person] ?? '' }
+    const target = `http://127.0.0.1:${ports[process]}${searchPath}`
+    const answered = await fetch(target, { method: 'POST', headers, body: '{}' })
+    await answered.arrayBuffer()
+    return answered.status
+  }
   return {
     service,
     children,
-    async call(process, person) {
-      const headers = { ...guard, 'content-type': 'application/json', cookie: cookies[person] ?? '' }
-      const target = `http://127.0.0.1:${ports[process]}${searchPath}`
-      const answered = await fetch(target, { method: 'POST', headers, body: '{}' })
-      await answered.arrayBuffer()
-      return answered.status
+    call,
+    async holdRefresh(process, person) {
+      const child = children[process]
+      if (!child) throw new Error('No such process.')
+      await told(child, 'hold', 'holds')
+      const served = heard(child, 'served')
+      const answered = call(process, person).catch(() => 'no answer' as const)
+      await served
+      return { child, answered }
     },
     refreshes: () =>
       service.dev.journal().filter((entry) => entry.kind === 'request' && entry.grantType === 'refresh_token').length,
   }
+}
+
+/** Sends a word to a process, and resolves when it says the other. */
+export async function told(child: ChildProcess, word: string, expected: string): Promise<void> {
+  const said = heard(child, expected)
+  child.send(word)
+  await said
+}
+
+async function heard(child: ChildProcess, expected: string): Promise<void> {
+  const said = await nextWord(child)
+  if (said !== expected) throw new Error(`It said ${said} in place of ${expected}.`)
 }
 
 async function signPeopleIn(service: Service, task: BackendTask, people: number): Promise<string[]> {
