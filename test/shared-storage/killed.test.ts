@@ -26,14 +26,13 @@ for (const kind of ['redis', 'postgres', 'file'] as const)
     tags: kind === 'file' ? [] : [kind],
   }, async () => {
     const url = await urlOf(kind)
-    const { service, task } = await peopleSignedIn(onTestFinished, { kind, url, sessions: 1, requests: 1 })
+    const size = { kind, url, sessions: 1, requests: 1 }
+    // The next process may ask late, after the lease of the one that was killed.
+    const { service, task } = await peopleSignedIn(onTestFinished, size, { graceMs: 600_000 })
     const child = await startChild(onTestFinished, 'refresher.ts', [JSON.stringify(task)])
     expect(await nextWord(child)).toBe('ready')
-    // The service takes its time: the answer finds nobody.
-    service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 3_000 }, times: 1 })
     child.send('go')
-    expect(await nextWord(child)).toBe('sends')
-    await expect.poll(() => service.dev.faults()).toEqual([])
+    expect(await nextWord(child)).toBe('served')
     child.kill('SIGKILL')
 
     const { storage, close } = await connectTo(kind, url, task.prefix)
