@@ -210,12 +210,18 @@ describe('records in Redis', () => {
     const prefix = randomUUID()
     const { storage: elsewhere } = await clients.ioredis(server.url, prefix)
     let asked = 0
+    let asking = 0
+    let most = 0
     const counted = redisStorage(
       {
         get: (key) => client.get(key),
         eval(script: string, count: number, ...rest: string[]) {
           asked += 1
-          return client.eval(script, count, ...rest)
+          asking += 1
+          most = Math.max(most, asking)
+          return client.eval(script, count, ...rest).finally(() => {
+            asking -= 1
+          })
         },
       },
       { prefix },
@@ -230,7 +236,8 @@ describe('records in Redis', () => {
       stop.abort()
       expect(new Set(await Promise.all(waiting))).toEqual(new Set(['aborted']))
     })
-    // One waiter asks four times a second; a hundred waiters would ask a hundred times at once.
+    expect(most).toBe(1)
+    // One waiter asks four times a second. All of them would have asked a hundred times at once.
     expect(asked).toBeLessThan(100)
   })
 
