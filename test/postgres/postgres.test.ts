@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { sessionName } from '../../src/session/record.ts'
 import { storageSuite } from '../storage/storage-suite.ts'
 import { freshDatabase } from '../support/fresh-database.ts'
+import { patient } from '../support/patient.ts'
 import { type FreshDatabase, startPostgres } from '../support/postgres-server.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { onPool } from '../support/shared-stores.ts'
@@ -347,6 +348,8 @@ describe('the table', () => {
   })
 
   test('what loses a race under serializable isolation is repeated [C-056]', async () => {
+    // The write waits until PostgreSQL was seen to hold it.
+    patient()
     const { table, pool, storage } = onTable(
       {},
       connected({ options: '-c default_transaction_isolation=serializable' }).pool,
