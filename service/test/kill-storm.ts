@@ -60,7 +60,7 @@ export async function killStorm({
   const report: KillReport = { kills: 0, logins: 0, refreshes: 0, unheard: 0, leafless: [], doubled: [], lost: [] }
   let families: Family[] = []
   const random = createRandom(seed)
-  // The retry of an answer that nobody heard comes after a restart, which may take long here.
+  // A client that missed a response repeats its request after the restart, and a busy machine restarts slowly.
   const own = { data, authPort: await freePort(), basePort: await freePort(), graceMs: 600_000 }
   // Ours stays open all the time, as another process on the same data would be.
   let service = await startProcess(command, own)

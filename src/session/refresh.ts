@@ -97,7 +97,7 @@ async function commit(
   const isUnread = !wasRead && !!readError
   const keepUnsaved = (): void => {
     const { expected } = current
-    // The sign-in is saved late, whatever becomes of its first save.
+    // The session saves the sign-in late, even if its first save still succeeds.
     if (expected.kind === 'first_save') next.late = true
     keep(expectedWhileUnsaved(record, expected, isUnread ? 'none' : 'sent'))
   }

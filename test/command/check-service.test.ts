@@ -155,19 +155,24 @@ test.each<[what: string, search: Answer]>([
   expect(skipped).toMatchObject({ CORS: 'no API' })
 })
 
-test('doctor gives each of its requests a time limit, and follows no redirect [C-137]', async () => {
-  const sent: unknown[] = []
+/** Probes a service whose responses are all an empty object. */
+async function probeWith(onRequest: (...request: Parameters<typeof fetch>) => void): Promise<void> {
   const config = createAuthConfig({
     authUrl,
     baseUrl,
     clientId: 'app',
     redirectUri: 'http://127.0.0.1/callback',
-    async fetch(_, init) {
-      sent.push({ signal: init?.signal, redirect: init?.redirect })
+    async fetch(...request) {
+      onRequest(...request)
       return Response.json({})
     },
   })
   await probe(config, { origin: 'https://app.example.com' })
+}
+
+test('doctor gives each of its requests a time limit, and follows no redirect [C-137]', async () => {
+  const sent: unknown[] = []
+  await probeWith((_, init) => void sent.push({ signal: init?.signal, redirect: init?.redirect }))
   expect(
     sent.filter((one) => expect.objectContaining({ signal: expect.any(AbortSignal) }).asymmetricMatch(one)),
   ).toHaveLength(4)
@@ -176,17 +181,9 @@ test('doctor gives each of its requests a time limit, and follows no redirect [C
 
 test('doctor asks the API for a search without a token, and whether a page may send one with it [C-137]', async () => {
   const sent: unknown[] = []
-  const config = createAuthConfig({
-    authUrl,
-    baseUrl,
-    clientId: 'app',
-    redirectUri: 'http://127.0.0.1/callback',
-    async fetch(input, { method, headers, body } = {}) {
-      if (String(input) === `${baseUrl}/api/llm_models/search`) sent.push({ method, headers, body })
-      return Response.json({})
-    },
+  await probeWith((input, { method, headers, body } = {}) => {
+    if (String(input) === `${baseUrl}/api/llm_models/search`) sent.push({ method, headers, body })
   })
-  await probe(config, { origin: 'https://app.example.com' })
   const preflight = {
     origin: 'https://app.example.com',
     'access-control-request-method': 'POST',

@@ -145,13 +145,19 @@ test('a lock file that follows another one counts as stale from its own beginnin
   expect(await storage.getItem('key')).toBe('new')
 })
 
-test('a lock file that does not change is left alone for 1.5 s, and taken over by the next try after that [D-25]', async () => {
+/** A write that waits for a lock file of another process, with timers and a clock that only the test moves. */
+async function writeBehindLockFile() {
   const { storage, lockFile } = await written()
   holdTimers()
   const clock = heldClock()
   lockFile.create()
   const settled = vi.fn()
   void codeOf(storage.setItem('key', 'new')).then(settled)
+  return { lockFile, clock, settled }
+}
+
+test('a lock file that does not change is left alone for 1.5 s, and taken over by the next try after that [D-25]', async () => {
+  const { lockFile, clock, settled } = await writeBehindLockFile()
   await vi.advanceTimersByTimeAsync(maxFilePauseMs)
   clock.nowMs = staleFileMs
   await vi.advanceTimersByTimeAsync(maxFilePauseMs)
@@ -162,12 +168,7 @@ test('a lock file that does not change is left alone for 1.5 s, and taken over b
 })
 
 test('a process still gets the lock file at the end of the time that it waits [D-25]', async () => {
-  const { storage, lockFile } = await written()
-  holdTimers()
-  const clock = heldClock()
-  lockFile.create()
-  const settled = vi.fn()
-  void codeOf(storage.setItem('key', 'new')).then(settled)
+  const { lockFile, clock, settled } = await writeBehindLockFile()
   clock.nowMs = maxFileWaitMs
   await vi.advanceTimersByTimeAsync(maxFilePauseMs)
   lockFile.remove()
