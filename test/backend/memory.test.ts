@@ -3,7 +3,7 @@ import { createAuthConfig, createSession, type TokenStorage } from 'agent-auth'
 import { afterAll, describe, expect, test } from 'vitest'
 import { backendContext } from '../../src/backend/context.ts'
 import { newSessionId, sessionKey } from '../../src/backend/cookies/session-cookie.ts'
-import { liveSessions } from '../../src/backend/sessions/live-sessions.ts'
+import { liveSessions, sessionLimits } from '../../src/backend/sessions/live-sessions.ts'
 import { backendRig } from '../support/backend-rig.ts'
 import { json, optionsWith, scriptedFetch } from '../support/token-flow.ts'
 
@@ -68,24 +68,28 @@ describe('sessions in memory', () => {
     expect(live.all().length).toBe(0)
   })
 
-  test('unsaved sessions stay, up to 10,000 of them, and those in use beyond that [C-065 C-129]', async () => {
+  test('1,000 sessions without users stay, and 9,000 unsaved ones beside them [C-065 C-129]', () => {
+    expect(sessionLimits).toEqual({ unused: 1_000, unsaved: 9_000 })
+  })
+
+  test('unsaved sessions stay up to both limits, and those in use beyond that [C-065 C-129]', async () => {
     const failing: TokenStorage = {
       getItem: () => null,
       setItem: () => Promise.reject(new Error('READONLY')),
       removeItem() {},
     }
-    const live = liveSessions(config, failing)
+    const live = liveSessions(config, failing, { unused: 10, unsaved: 90 })
     const tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: 0 }
     const signIn = (key: string): Promise<void> => live.use(key, ({ session }) => session.signIn(tokens))
-    for (let at = 0; at < 1_100; at++) await signIn(String(at))
+    for (let at = 0; at < 11; at++) await signIn(String(at))
     // It is one of those that were idle for longest.
     const [mine, release] = live.acquire('0')
-    for (let at = 1_100; at < 11_200; at++) await signIn(String(at))
+    for (let at = 11; at < 112; at++) await signIn(String(at))
     expect(live.acquire('0')[0]).toBe(mine)
-    expect(live.all().length).toBe(10_001)
+    expect(live.all().length).toBe(101)
     release()
     const statusOf = (key: string): string => live.acquire(key)[0].session.state.status
-    expect([statusOf('11199'), statusOf('1')]).toEqual(['signed-in', 'loading'])
+    expect([statusOf('111'), statusOf('1')]).toEqual(['signed-in', 'loading'])
   })
 
   test('a session with a refreshed token that was not written, because no read succeeded, stays [C-065 C-129]', async () => {

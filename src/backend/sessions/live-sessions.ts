@@ -42,7 +42,16 @@ interface Entry extends LiveSession {
   users: number
 }
 
-export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSessions {
+/** How many sessions without users stay in memory. */
+export interface Limits {
+  readonly unused: number
+  /** Of those with a pending write or removal, this many beside the unused ones. */
+  readonly unsaved: number
+}
+
+export const sessionLimits: Limits = { unused: maxUnusedSessions, unsaved: maxUnsavedSessions }
+
+export function liveSessions(config: AuthConfig, sessions: TokenStorage, most: Limits = sessionLimits): LiveSessions {
   const entries = new Map<string, Entry>()
   /** Sessions without users, least recently used first. */
   const unused = new Set<string>()
@@ -68,7 +77,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   /** Evicts at most one session for each that becomes unused, so that the time of a release does not depend on their number. */
   function moveToUnused(key: string): void {
     unused.add(key)
-    const oldest = removeOldest(unused, maxUnusedSessions)
+    const oldest = removeOldest(unused, most.unused)
     if (oldest === undefined) return
     // An unsaved session stays as long as possible.
     if (!forgetSaved(entries, oldest)) moveToUnsaved(oldest)
@@ -76,7 +85,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
 
   function moveToUnsaved(key: string): void {
     unsaved.add(key)
-    const oldest = removeOldest(unsaved, maxUnsavedSessions)
+    const oldest = removeOldest(unsaved, most.unsaved)
     if (oldest !== undefined) entries.delete(oldest)
   }
 
