@@ -164,11 +164,15 @@ test('a tenant has at most 1,000 clients: the page refuses the next one [A-57]',
   const { store } = assembly.context
   const { clients } = store.forTenant('demo')
   const here = await clients.count()
-  await store.forTenant('demo').transact(async (tenant) => {
-    for (let index = here; index < 999; index += 1) {
-      await tenant.clients.create({ id: `app_${index}`, name: 'One', kind: 'public', redirectUris: [redirectUri] })
-    }
-  })
+  const others = Array.from({ length: 999 - here }, (_, index) => ({
+    id: `app_${index}`,
+    tenant_id: 'demo',
+    name: 'One',
+    kind: 'public' as const,
+    active: 1 as const,
+    position: 1_000 + index,
+  }))
+  await rawDatabase(store.db).insertInto('clients').values(others).execute()
   const { browser } = await signedIn(ada)
   expect((await register(browser)).status).toBe(200)
   const refused = await register(browser)
