@@ -40,6 +40,8 @@ export interface RigOptions {
   readonly api?: (request: Request) => MaybePromise<Response>
   readonly service?: ServiceOptions
   readonly backend?: Partial<BackendOptions>
+  /** Makes a service without options. Default: starts one. */
+  readonly start?: (redirectUri: string) => Promise<Service>
 }
 
 /** Creates a backend in front of a real service, both in this process. */
@@ -47,9 +49,12 @@ export async function backendRig({
   api,
   service: serviceOptions,
   backend: changes = {},
+  start = (redirectUri) => createService({ redirectUris: [redirectUri] }),
 }: RigOptions = {}): Promise<BackendRig> {
   const redirectUri = changes.redirectUri ?? `${appOrigin}/auth/callback`
-  const service = await createService({ redirectUris: [redirectUri], ...serviceOptions })
+  const service = serviceOptions
+    ? await createService({ redirectUris: [redirectUri], ...serviceOptions })
+    : await start(redirectUri)
   service.dev.autoApprove(personOf(service, 'ada').email)
   const { clientId, clientSecret } = clientOf(service, 'Demo confidential')
   if (clientSecret) registerSecret('client secret', clientSecret)

@@ -1,14 +1,10 @@
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { type BackendRig, backendRig, type RigOptions } from './backend-rig.ts'
-
-const rigs: BackendRig[] = []
-afterEach(async () => {
-  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
-})
+import { lendService } from './service-pool.ts'
 
 /** Makes a rig that is closed after the test. */
 export async function rigOf(options?: RigOptions): Promise<BackendRig> {
-  const rig = await backendRig(options)
-  rigs.push(rig)
+  const rig = await backendRig({ start: lendService, ...options })
+  onTestFinished(() => rig.close())
   return rig
 }
