@@ -81,15 +81,16 @@ const changes: [string, AccessChange, Record<string, string | number>][] = [
 test.each(changes)(
   'a dev control sets %s, seen on the next call, and a reset ends it [S-064]',
   async (_, change, expected) => {
+    await start()
+    let token = (await login(service)).access_token
+    expect(await answers(token)).toEqual(open)
     for (const set of [(wanted: AccessChange) => service.dev.setAccess(wanted), post]) {
-      await start()
-      const { access_token } = await login(service)
-      expect(await answers(access_token)).toEqual(open)
       const set200 = await set(change)
       expect(set200?.status ?? 200).toBe(200)
-      expect(await answers(access_token)).toEqual(expected)
+      expect(await answers(token)).toEqual(expected)
       await service.dev.reset()
-      expect(await answers((await login(service)).access_token)).toEqual(open)
+      token = (await login(service)).access_token
+      expect(await answers(token)).toEqual(open)
     }
   },
 )

@@ -155,6 +155,12 @@ const scenes: Record<string, Scene> = {
   },
 }
 
+/** What can be tried again and again on one stage, because it uses nothing up. */
+const repeatable = [
+  ...['authorize', 'call with an access token', 'search agents', 'search models', 'context variables'],
+  ...['list clients', 'register a client'],
+]
+
 /** What may never stand alone, whatever failed. */
 async function expectNothingHalfDone(): Promise<void> {
   const db = rawDatabase(assembly.context.store.db)
@@ -187,12 +193,13 @@ test.each(Object.keys(scenes))(
       expect((await run()).status).toBe(200)
       return statements
     }
-    const total = await count(await prepare())
+    const first = await prepare()
+    const total = await count(first)
     expect(total).toBeGreaterThan(0)
     for (const when of ['before', 'after'] as const) {
       for (let at = 1; at <= total; at += 1) {
         for (const throttle of Object.values(assembly.context.throttles)) throttle.clear()
-        const run = await prepare()
+        const run = repeatable.includes(name) ? first : await prepare()
         statements = 0
         fault = { at, when }
         const { status, text } = await run()

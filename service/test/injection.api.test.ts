@@ -29,6 +29,7 @@ let token: string
 let otherToken: string
 let before: string
 let demoAgents: Agent[]
+let demoModels: { id: number }[]
 const sql = new Set<string>()
 
 beforeAll(async () => {
@@ -38,6 +39,7 @@ beforeAll(async () => {
   otherToken = await service.dev.mintSessionToken('ola@other.example')
   observe(assembly, { before: (statement) => void sql.add(statement.sql) })
   demoAgents = (await found(agentSearch, { limit: 250 })).items
+  demoModels = (await found(modelSearch, { limit: 250 })).items
   before = await everything()
 })
 
@@ -52,63 +54,96 @@ async function everything(): Promise<string> {
   return JSON.stringify([rows, seen])
 }
 
+/** Without `expect` for an answer that is right: thousands of those cost as much as the answers. */
+function requireStatus(allowed: number[], status: number, ...about: unknown[]): void {
+  if (!allowed.includes(status)) expect.fail(`${status} instead of ${allowed.join(' or ')}: ${JSON.stringify(about)}`)
+}
+
 async function call(path: string, body?: unknown, bearer = token): Promise<{ status: number; text: string }> {
   const answer = await callApi(service, { token: bearer, path, body })
   const text = await answer.text()
-  expect([200, 404, 422], text).toContain(answer.status)
+  requireStatus([200, 404, 422], answer.status, text)
   return { status: answer.status, text }
 }
 
 async function found(path: string, body: unknown): Promise<Found> {
   const { status, text } = await call(path, body)
-  expect(status, text).toBe(200)
+  requireStatus([200], status, body, text)
   return (JSON.parse(text) as { data: Found }).data
 }
 
 async function faultsOf(path: string, body: unknown, bearer = token): Promise<string[]> {
   const { status, text } = await call(path, body, bearer)
-  expect(status, `${JSON.stringify(body)} ${text}`).toBe(422)
+  requireStatus([422], status, body, text)
   return (JSON.parse(text) as { detail: { loc: (string | number)[] }[] }).detail.map(({ loc }) => loc.join('.'))
 }
 
 const equals = (column: string, value: string) => ({ column, operator: 'equals', value })
 
+/** As many texts at once as a search takes filters. On PostgreSQL each by itself, because filters choose how it searches there. */
+function groups(texts: string[], columns: number): string[][] {
+  const size = isOnPostgres() ? 1 : Math.floor(48 / columns)
+  return texts.flatMap((_, index) => (index % size === 0 ? [texts.slice(index, index + size)] : []))
+}
+
 test(`as a value of a text column ${corpus.length} strings equal exactly what is equal to them [P-21 S-071]`, async () => {
-  const columns = ['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant']
-  const modelColumns = ['model_name', 'model_version', 'provider']
-  for (const text of corpus) {
-    const filters = (names: string[]) => [{ operator: 'or', filters: names.map((name) => equals(name, text)) }]
-    if (isUnstorable(text)) {
-      expect(await faultsOf(agentSearch, { filters: filters(columns) })).toHaveLength(columns.length)
-      expect(await faultsOf(modelSearch, { filters: filters(modelColumns), provider: text })).toHaveLength(4)
-    } else {
-      // No demo agent or model is called so.
-      expect(await found(agentSearch, { filters: filters(columns) })).toEqual({ items: [], count: 0 })
-      expect(await found(modelSearch, { filters: filters(modelColumns) })).toEqual({ items: [], count: 0 })
-      expect(await found(modelSearch, { provider: text })).toEqual({ items: [], count: 0 })
+  const [storable, unstorable] = [corpus.filter((text) => !isUnstorable(text)), corpus.filter(isUnstorable)]
+  for (const [path, columns, [known]] of [
+    [agentSearch, ['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant'], demoAgents],
+    [modelSearch, ['model_name', 'model_version', 'provider'], demoModels],
+  ] as const) {
+    const filtersOf = (texts: string[]) => texts.flatMap((text) => columns.map((name) => equals(name, text)))
+    for (const texts of groups(storable, columns.length)) {
+      // No demo agent or model is called so. The last filter shows that the search came to its end.
+      const filters = [...filtersOf(texts), { column: 'id', operator: 'equals', value: known?.id }]
+      const answer = await found(path, { filters: [{ operator: 'or', filters }] })
+      expect(answer, JSON.stringify(texts)).toEqual({ items: [known], count: 1 })
+    }
+    for (const texts of groups(unstorable, columns.length)) {
+      const filters = filtersOf(texts)
+      expect(await faultsOf(path, { filters: [{ operator: 'or', filters }] })).toEqual(
+        filters.map((_, index) => `body.filters.0.filters.${index}.value`),
+      )
     }
   }
+  for (const text of unstorable) expect(await faultsOf(modelSearch, { provider: text })).toEqual(['body.provider'])
+  const none = JSON.stringify({ items: [], count: 0 })
+  const different: string[] = []
+  for (const text of storable) {
+    if (JSON.stringify(await found(modelSearch, { provider: text })) !== none) different.push(text)
+  }
+  expect(different).toEqual([])
 })
 
 test(`as search_value ${corpus.length} strings find exactly the rows that hold them [P-21 S-069 S-071]`, async () => {
+  const texts = demoAgents.map(({ agent_name, agent_key, display_name, description }) =>
+    [agent_name, agent_key, display_name, description].map((field) => field.toLowerCase()),
+  )
+  const different: string[] = []
   for (const text of corpus) {
     if (isUnstorable(text) || [...text].length > 256) {
       expect(new Set(await faultsOf(agentSearch, { search_value: text }))).toEqual(new Set(['body.search_value']))
       continue
     }
-    const wanted = demoAgents.filter(({ agent_name, agent_key, display_name, description }) =>
-      [agent_name, agent_key, display_name, description].some((field) =>
-        field.toLowerCase().includes(text.toLowerCase()),
-      ),
-    )
-    expect(await found(agentSearch, { search_value: text, limit: 250 }), text).toEqual({
-      items: wanted,
-      count: wanted.length,
-    })
+    const lower = text.toLowerCase()
+    const items = demoAgents.filter((_, index) => texts[index]?.some((field) => field.includes(lower)))
+    // Both were read from the same members in the same order.
+    const answer = await found(agentSearch, { search_value: text, limit: 250 })
+    if (JSON.stringify(answer) !== JSON.stringify({ items, count: items.length })) different.push(text)
   }
+  expect(different).toEqual([])
 })
 
 test(`as a name, an operator or a value of another type ${corpus.length} strings are 422, each by itself [P-21 S-070 S-071]`, async () => {
+  const expected = [
+    ...['limit', 'offset', 'active', 'filters.0.column', 'filters.1.operator', 'filters.2.operator'],
+    ...['filters.3.value', 'filters.4.value', 'filters.5.value', 'filters.6'],
+    ...['sort.0.column', 'sort.1.desc', 'sort.2'],
+  ]
+    .map((place) => `body.${place}`)
+    .sort()
+    .join()
+  const different: [string, string[]][] = []
   for (const text of corpus) {
     const faults = await faultsOf(agentSearch, {
       limit: text,
@@ -123,16 +158,9 @@ test(`as a name, an operator or a value of another type ${corpus.length} strings
       ],
       sort: [{ column: text }, { column: 'id', desc: text }, text],
     })
-    expect(faults.sort()).toEqual(
-      [
-        ...['limit', 'offset', 'active', 'filters.0.column', 'filters.1.operator', 'filters.2.operator'],
-        ...['filters.3.value', 'filters.4.value', 'filters.5.value', 'filters.6'],
-        ...['sort.0.column', 'sort.1.desc', 'sort.2'],
-      ]
-        .map((place) => `body.${place}`)
-        .sort(),
-    )
+    if (faults.sort().join() !== expected) different.push([text, faults])
   }
+  expect(different).toEqual([])
 })
 
 test(`${corpus.length} strings are created as they are or refused, and touch nothing else [P-21 S-071 S-074]`, async () => {
@@ -140,7 +168,7 @@ test(`${corpus.length} strings are created as they are or refused, and touch not
   for (const [index, text] of corpus.entries()) {
     const body = { agent_name: `${text} ${index}`, description: text, parent_agent_type: `T${text}`, tenant: text }
     const { status, text: answer } = await call('/api/parent_agents', body, otherToken)
-    if (isUnstorable(text)) expect(status, text).toBe(422)
+    if (isUnstorable(text)) requireStatus([422], status, text)
     if (status === 422) {
       for (const { loc } of (JSON.parse(answer) as { detail: { loc: string[] }[] }).detail)
         expect(['agent_name', 'description', 'parent_agent_type']).toContain(loc[1])
@@ -148,9 +176,11 @@ test(`${corpus.length} strings are created as they are or refused, and touch not
     }
     created += 1
     const { items } = (JSON.parse(answer) as { data: { items: (Agent & { tenant: string })[] } }).data
-    expect(items).toMatchObject([{ agent_name: body.agent_name, description: text, tenant: 'other' }])
-    const path = `/api/parent_agents/${items[0]?.id}/state_function/context_variables`
-    expect((await call(path, undefined, otherToken)).status).toBe(200)
+    const [item] = items
+    const kept = item?.agent_name === body.agent_name && item.description === text && item.tenant === 'other'
+    if (items.length !== 1 || !kept) expect(items).toEqual([{ ...body, tenant: 'other' }])
+    const path = `/api/parent_agents/${item?.id}/state_function/context_variables`
+    requireStatus([200], (await call(path, undefined, otherToken)).status, text)
   }
   expect(created).toBeGreaterThan(0.6 * corpus.length)
   const db = rawDatabase(assembly.context.store.db)
@@ -165,10 +195,10 @@ test(`as an id in the path and as a bearer token ${corpus.length} strings find n
     const id = encodeURIComponent(text.replace(/\p{Cs}/gu, '\ufffd'))
     // A dot segment leads to another path, which is not there; a number may be an agent's.
     const { status } = await call(`/api/parent_agents/${id}/state_function/context_variables`)
-    expect([404, 422], text).toContain(status)
+    requireStatus([404, 422], status, text)
     const token = text.replace(/[^\x20-\x7e]/g, '').trim()
     const answer = await callApi(service, { token, path: agentSearch, body: {} })
-    expect(answer.status, text).toBe(401)
+    requireStatus([401], answer.status, text)
   }
 })
 
@@ -176,7 +206,7 @@ test('after all of it nothing is changed, and no text of a statement holds what 
   expect((await everything()) === before).toBe(true)
   expect(sql.size).toBeGreaterThan(10)
   const telling = corpus.filter((text) => text.length > 4 && !/^\w*$/.test(text))
-  for (const statement of sql) for (const text of telling) expect(statement.includes(text)).toBe(false)
+  expect([...sql].filter((statement) => telling.some((text) => statement.includes(text)))).toEqual([])
   // Names of members that a statement spells out come from lists of ours, so their number does not grow with what is sent.
   expect(sql.size).toBeLessThan(60)
 })

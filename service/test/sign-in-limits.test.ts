@@ -1,15 +1,17 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Person, Service } from '../src/index.ts'
+import type { Page } from './login.ts'
 import { authorizeUrl, Browser, personOf, signInPath } from './login.ts'
+import { oneService } from './one-service.ts'
 import { createService } from './start.ts'
 
 let service: Service
 let ada: Person
-beforeEach(() => use(1))
-afterEach(() => service.close())
+const fresh = oneService(() => createService({ trustedProxies: 1 }))
+beforeEach(async () => use(await fresh()))
 
-async function use(trustedProxies: number): Promise<void> {
-  service = await createService({ trustedProxies })
+function use(started: Service): void {
+  service = started
   service.dev.freeze()
   ada = personOf(service, 'ada')
 }
@@ -28,16 +30,20 @@ interface Tried {
   retryAfterS: number
 }
 
-async function attempt(browser: Browser, email: string, password = 'wrong-password'): Promise<Tried> {
-  const page = await browser.get(authorizeUrl(service).url)
-  const { status, response } = await browser.submit(page, signInPath, { email, password })
+const signInPage = (browser: Browser): Promise<Page> => browser.get(authorizeUrl(service).url)
+
+/** On that page, or on a page of its own. */
+async function attempt(browser: Browser, email: string, password = 'wrong-password', page?: Page): Promise<Tried> {
+  const form = page ?? (await signInPage(browser))
+  const { status, response } = await browser.submit(form, signInPath, { email, password })
   return { status, retryAfterS: Number(response.headers.get('retry-after') ?? 0) }
 }
 
 /** Guesses until the service says when to come again. */
 async function guessOn(browser: Browser, email = ada.email): Promise<{ compared: number; retryAfterS: number }> {
+  const page = await signInPage(browser)
   for (let compared = 0; ; compared += 1) {
-    const { status, retryAfterS } = await attempt(browser, email)
+    const { status, retryAfterS } = await attempt(browser, email, 'wrong-password', page)
     if (status === 429) return { compared, retryAfterS }
     expect(status).toBe(403)
   }
@@ -86,8 +92,8 @@ test('a stranger who guesses at each expiry keeps the owner out neither elsewher
 })
 
 test('without a trusted proxy a known browser gets through, and guesses at others keep no user out [S-021]', async () => {
-  await service.close()
-  await use(0)
+  use(await createService({ trustedProxies: 0 }))
+  onTestFinished(service.close)
   const known = await knownBrowser('203.0.113.1')
   for (let count = 0; count < 120; count += 1) {
     expect((await attempt(browserAt('203.0.113.2'), `nobody-${count}@demo.example`)).status).toBe(403)
@@ -101,8 +107,10 @@ test('without a trusted proxy a known browser gets through, and guesses at other
 test('a hundred failures slow one address down for every account, but for browsers that are known [S-021]', async () => {
   const known = await knownBrowser('203.0.113.1')
   const stranger = browserAt('203.0.113.1')
+  const page = await signInPage(stranger)
   for (let count = 0; count < 101; count += 1) {
-    expect((await attempt(stranger, `nobody-${count}@demo.example`)).status).toBe(403)
+    const { status } = await attempt(stranger, `nobody-${count}@demo.example`, 'wrong-password', page)
+    expect(status).toBe(403)
   }
   expect(await attempt(stranger, 'nobody@demo.example')).toEqual({ status: 429, retryAfterS: 1 })
   expect(await rightFrom(browserAt('203.0.113.1'))).toBe(429)
