@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { sourceFiles } from './support/source-graph.ts'
 import { databaseTests, e2eTests, unitTests } from './support/test-lists.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -19,8 +20,8 @@ test('the list for PostgreSQL names every test that runs on nothing else', () =>
 
 test('every test that needs Chromium is one of npm run test:e2e', () => {
   const inChromium = ['test', 'service/test'].flatMap((folder) =>
-    readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
+    sourceFiles(root + folder)
+      .filter((name) => name.endsWith('.test.ts'))
       .map((name) => `${folder}/${name}`)
       .filter((file) => readFileSync(root + file, 'utf8').startsWith('// @module-tag chromium\n')),
   )
