@@ -95,6 +95,15 @@ test.each(changes)(
   },
 )
 
+test('a reset ends what was set of the billing of endpoints [S-064]', async () => {
+  await start()
+  const before = { endpointBilling: { searchLlmModels: 'needed', createParentAgent: 'not-needed' } } as const
+  await service.dev.setAccess(before)
+  await service.dev.reset()
+  await service.dev.setAccess({ billing: { demo: 'inactive' } })
+  expect(await answers((await login(service)).access_token)).toEqual({ ...open, createParentAgent: unbilled })
+})
+
 test.each(changes)(
   'createService and startService take %s, and a reset keeps it [S-064]',
   async (_, access, expected) => {

@@ -123,6 +123,7 @@ test('an attempt under way counts however long it takes, also when the memory is
   clock.advance(2 * hourMs)
   for (let index = 0; index < 10_001; index += 1) throttle.settle(`other ${index}`, 'failure')
   const next = throttle.admit('key')
+  expect(await Promise.race([next, 'waits'])).toBe('waits')
   if (open.kind === 'go') open.settle('failure')
   expect(await next).toMatchObject({ kind: 'go' })
   expect(await Promise.race([throttle.admit('key'), 'waits'])).toBe('waits')
