@@ -99,8 +99,8 @@ test.each(changes)(
 
 test('a reset ends what was set of the billing of endpoints [S-064]', async () => {
   await start()
-  const before = { endpointBilling: { searchLlmModels: 'needed', createParentAgent: 'not-needed' } } as const
-  await service.dev.setAccess(before)
+  const change = { endpointBilling: { searchLlmModels: 'needed', createParentAgent: 'not-needed' } } as const
+  await service.dev.setAccess(change)
   await service.dev.reset()
   await service.dev.setAccess({ billing: { demo: 'inactive' } })
   expect(await answers((await login(service)).access_token)).toEqual({ ...open, createParentAgent: unbilled })

@@ -96,7 +96,7 @@ test('without a trusted proxy a known browser gets through, and guesses at other
   onTestFinished(service.close)
   const known = await knownBrowser('203.0.113.1')
   for (let count = 0; count < 120; count += 1) {
-    expect((await attempt(browserAt('203.0.113.2'), `nobody-${count}@demo.example`)).status).toBe(403)
+    expect((await attempt(browserAt('203.0.113.2'), `unknown-${count}@demo.example`)).status).toBe(403)
   }
   expect(await rightFrom(browserAt('203.0.113.3'))).toBe(200)
   await guessOn(browserAt('203.0.113.2'))
@@ -109,7 +109,7 @@ test('a hundred failures slow one address down for every account, but for browse
   const stranger = browserAt('203.0.113.1')
   const page = await signInPage(stranger)
   for (let count = 0; count < 101; count += 1) {
-    const { status } = await attempt(stranger, `nobody-${count}@demo.example`, 'wrong-password', page)
+    const { status } = await attempt(stranger, `unknown-${count}@demo.example`, 'wrong-password', page)
     expect(status).toBe(403)
   }
   expect(await attempt(stranger, 'nobody@demo.example')).toEqual({ status: 429, retryAfterS: 1 })
