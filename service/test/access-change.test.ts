@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { AccessChange, Service } from '../src/index.ts'
 import { agentSearch, authorize, callApi, clientOf, errorOf, login, refresh } from './login.ts'
 import { oneService } from './one-service.ts'
-import { isOnPostgres, startService } from './start.ts'
+import { startService } from './start.ts'
 
 let service: Service & { fetch: typeof fetch }
 
@@ -85,8 +85,7 @@ test.each(changes)(
     let token = (await login(service)).access_token
     expect(await answers(token)).toEqual(open)
     const direct = (wanted: AccessChange) => service.dev.setAccess(wanted)
-    // How the change arrives does not depend on the database.
-    for (const set of isOnPostgres() ? [direct] : [direct, post]) {
+    for (const set of [direct, post]) {
       const set200 = await set(change)
       expect(set200?.status ?? 200).toBe(200)
       expect(await answers(token)).toEqual(expected)

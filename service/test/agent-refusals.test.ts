@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import { agentSearch, callApi } from './login.ts'
+import { agent, type Created, countAgents, createAgent } from './create-agent.ts'
 import { createService } from './start.ts'
 
 // A refusal changes nothing, so one service serves all of them.
@@ -13,21 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-interface Refused {
-  detail: { loc: (string | number)[]; type: string }[]
-}
-
-const agent = { agent_name: 'Tax Helper', description: 'Explains tax forms.', parent_agent_type: 'Document Agent' }
-
-async function create(body: object): Promise<{ status: number } & Refused> {
-  const answer = await callApi(service, { token, path: '/api/parent_agents', body })
-  return { status: answer.status, ...((await answer.json()) as Refused) }
-}
-
-async function count(): Promise<number> {
-  const answer = await callApi(service, { token, path: agentSearch, body: {} })
-  return ((await answer.json()) as { data: { count: number } }).data.count
-}
+const create = (body: object): Promise<Created> => createAgent({ service, token }, body)
+const count = (): Promise<number> => countAgents({ service, token })
 
 test.each([
   'a\u200c',

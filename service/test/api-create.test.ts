@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
+import { agent, type Created, countAgents, createAgent } from './create-agent.ts'
 import { agentSearch, callApi } from './login.ts'
 import { oneAssembly } from './one-service.ts'
 import { removeStatementTimeout } from './untimed.ts'
@@ -17,22 +18,8 @@ beforeEach(async () => {
   token = await service.dev.mintSessionToken('ada@demo.example')
 })
 
-interface Created {
-  data: { items: Record<string, unknown>[] }
-  detail: { loc: (string | number)[]; type: string }[]
-}
-
-const agent = { agent_name: 'Tax Helper', description: 'Explains tax forms.', parent_agent_type: 'Document Agent' }
-
-async function create(body: object, bearer = token): Promise<{ status: number } & Created> {
-  const answer = await callApi(service, { token: bearer, path: '/api/parent_agents', body })
-  return { status: answer.status, ...((await answer.json()) as Created) }
-}
-
-async function count(bearer = token): Promise<number> {
-  const answer = await callApi(service, { token: bearer, path: agentSearch, body: {} })
-  return ((await answer.json()) as { data: { count: number } }).data.count
-}
+const create = (body: object, bearer = token): Promise<Created> => createAgent({ service, token: bearer }, body)
+const count = (bearer = token): Promise<number> => countAgents({ service, token: bearer })
 
 test('a created agent comes back in items without count, and is found and readable afterwards [S-081]', async () => {
   const created = await create(agent)

@@ -5,6 +5,7 @@ import { rawDatabase } from '../src/store/database.ts'
 import type { Page } from './login.ts'
 import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from './login.ts'
 import { oneAssembly } from './one-service.ts'
+import { observe } from './statements.ts'
 
 let assembly: Assembly
 let service: Service
@@ -178,6 +179,23 @@ test('a tenant has at most 1,000 clients: the page refuses the next one [A-57]',
   const refused = await register(browser)
   expect([refused.status, refused.html.includes('The tenant has the maximum of 1000 clients.')]).toEqual([422, true])
   expect(await clients.count()).toBe(1_000)
+})
+
+test('the list of clients is read by one query, however many clients there are [A-57]', async () => {
+  const { browser } = await signedIn(ada)
+  const { clients } = assembly.context.store.forTenant('demo')
+  for (const id of ['app_z', 'app_a', 'app_m']) {
+    await clients.create({ id, name: `Named ${id}`, kind: 'public', redirectUris: [redirectUri] })
+  }
+  const queries: string[] = []
+  observe(assembly, {
+    before({ sql }) {
+      if (sql.includes('from "client_redirect_uris"') || sql.includes('join "client_redirect_uris"')) queries.push(sql)
+    },
+  })
+  const { html } = await browser.get(service.authUrl + clientsPath)
+  expect(html.match(/Named app_[zam]/g)).toEqual(['Named app_z', 'Named app_a', 'Named app_m'])
+  expect(queries).toHaveLength(1)
 })
 
 test('markup in a name stays text [S-060]', async () => {

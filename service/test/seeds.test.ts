@@ -115,6 +115,24 @@ test.each(['Web', 'Backend'])('a service has exactly the data of its seed, and %
   expect(JSON.parse((await create(service, token)).text)).toMatchObject({ data: { items: [{ id: 2 }] } })
 })
 
+test('users, clients and redirect URIs are listed in the order of the seed, also if tenants alternate', async () => {
+  const names = ['Zoe', 'Adam', 'Max', 'Bea']
+  const tenantOf = (index: number) => (index % 2 === 0 ? 'umbra' : 'acme')
+  const uris = ['c', 'a', 'b'].map((path) => `${uri}/${path}`)
+  const service = await started({
+    tenants: [
+      { id: 'acme', name: 'Acme' },
+      { id: 'umbra', name: 'Umbra' },
+    ],
+    people: names.map((name, index) => ({ email: `${name}@x.example`, password, tenant: tenantOf(index) })),
+    clients: names.map((name, index) => ({ name, tenant: tenantOf(index), redirectUris: uris })),
+  })
+  expect(service.people.map(({ email }) => email)).toEqual(names.map((name) => `${name.toLowerCase()}@x.example`))
+  expect(service.clients.map(({ name, tenant, redirectUris }) => ({ name, tenant, redirectUris }))).toEqual(
+    names.map((name, index) => ({ name, tenant: tenantOf(index), redirectUris: uris })),
+  )
+})
+
 test('a password and a secret that a seed leaves out are generated', async () => {
   const people = [{ email: 'mia@acme.example' }]
   const clients = [{ name: 'Backend', kind: 'confidential' as const, redirectUris: [uri] }]

@@ -152,3 +152,18 @@ test('a request to the authorization host is answered during a search [S-085 A-4
   expect((await searched).status).toBe(200)
   expect(reads).toBeGreaterThan(39)
 })
+
+test('calls beyond those that may wait are 429 with Retry-After, and the tenant goes on [S-085 A-45]', async () => {
+  const search = () => callApi(assembly.service, { token: ada, path: agentSearch, body: { limit: 1 } })
+  const answers = await Promise.all(Array.from({ length: 1_100 }, search))
+  const refused = answers.find(({ status }) => status === 429)
+  expect({ body: await refused?.json(), retryAfter: refused?.headers.get('retry-after') }).toMatchObject({
+    body: { error_type: 'too_many_requests' },
+    retryAfter: '1',
+  })
+  const statuses = new Set(answers.map(({ status }) => status))
+  // On a slow machine every call may have waited too long.
+  statuses.delete(200)
+  expect(statuses).toEqual(new Set([429]))
+  expect((await search()).status).toBe(200)
+})

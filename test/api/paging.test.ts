@@ -281,7 +281,8 @@ it('100,000 rows: as much memory at the end as after the first 10,000', async ()
   let early = 0
   for await (const { id } of agents.api.parentAgents.searchAll()) {
     rows += 1
-    expect(id).toBe(rows)
+    // A matcher for each row would take longer than the search.
+    if (id !== rows) expect(id).toBe(rows)
     if (rows === 10_000) early = usedHeapBytes()
   }
   expect({ rows, pagesCount: agents.pages.length }).toEqual({ rows: 100_000, pagesCount: 400 })

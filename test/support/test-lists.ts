@@ -2,7 +2,6 @@
 
 /** Tests in which the database has a part: statements, transactions, their failures, or what the types of a row become. */
 export const databaseTests: string[] = [
-  'access-change',
   'api-create',
   'api-responses',
   'api-search',
@@ -30,7 +29,6 @@ export const databaseTests: string[] = [
   'reset',
   'revoke-meanwhile',
   'search-indexes',
-  'secret-guesses',
   'seeds',
   'several-processes.postgres',
   'sign-in',

@@ -4,7 +4,9 @@ import { refuseRegistration } from '../redirect-uris.ts'
 import { deleteAllData } from '../store/delete-all-data.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import { saveAccount } from '../store/tables/accounts.ts'
+import { insertAccounts } from '../store/tables/accounts.ts'
+import type { NewSecret } from '../store/tables/insert-clients.ts'
+import { insertClients, insertSecrets } from '../store/tables/insert-clients.ts'
 import { addServiceKey, findServiceKey, removeServiceKey, replaceServiceKey } from '../store/tables/service-keys.ts'
 import { insertTenants, listTenantIds } from '../store/tables/tenants.ts'
 import { tenantStore } from '../store/tenant-store.ts'
@@ -57,8 +59,8 @@ export async function fillDatabase(
     }
     if ((await addServiceKey(tx, 'seed', mark)) === 'present') return 'filled before'
     await fillTenants(tx, world, store.continueIds)
-    for (const [position, account] of people.entries()) await saveAccount(tx, account, position)
-    for (const client of world.clients) await addClient(service, tx, { client, isSeed: world.digest !== undefined })
+    await insertAccounts(tx, people)
+    await fillClients(service, tx, world)
     if (world.hashKey !== undefined) await replaceServiceKey(tx, 'hash', world.hashKey)
     await replaceServiceKey(tx, 'endpoint-billing', JSON.stringify(world.endpointBilling ?? {}))
     return 'filled'
@@ -81,20 +83,27 @@ async function fillTenants(tx: Db, world: World, continueIds: Filling['store']['
   await continueIds(tx)
 }
 
-async function addClient(
-  { keys, clock }: Filling,
-  tx: Db,
-  { client, isSeed }: { client: WorldClient; isSeed: boolean },
-): Promise<void> {
-  const problem = refuseRegistration(client.redirectUris)
+async function fillClients(service: Filling, tx: Db, { clients, digest }: World): Promise<void> {
+  const problem = clients.map(({ redirectUris }) => refuseRegistration(redirectUris)).find((text) => text !== undefined)
   if (problem !== undefined) throw new TypeError(problem)
-  const { clientId, tenant, clientSecret, secrets } = client
-  const registry = tenantStore(tx, tenant).clients
-  const created = await registry.create({ ...client, id: clientId })
-  if (clientSecret !== undefined) {
-    const hash = keyedHash(keys.hashKey, clientSecret)
-    const origin = isSeed ? firstSecretOf(clientId) : { id: randomId('secret'), createdMs: clock.nowMs() }
-    await registry.addSecret(created, { ...origin, hash })
-  }
-  for (const secret of secrets) await registry.addSecret(created, secret)
+  await insertClients(
+    tx,
+    clients.map((client) => ({ ...client, id: client.clientId, tenantId: client.tenant })),
+  )
+  const origin = digest === undefined ? 'new' : 'seed'
+  await insertSecrets(
+    tx,
+    clients.flatMap((client) => secretsOf(service, client, origin)),
+  )
+}
+
+function secretsOf(
+  { keys, clock }: Filling,
+  { clientId, clientSecret, secrets }: WorldClient,
+  origin: 'new' | 'seed',
+): NewSecret[] {
+  const known = secrets.map((secret) => ({ ...secret, clientId }))
+  if (clientSecret === undefined) return known
+  const first = origin === 'seed' ? firstSecretOf(clientId) : { id: randomId('secret'), createdMs: clock.nowMs() }
+  return [{ ...first, clientId, hash: keyedHash(keys.hashKey, clientSecret) }, ...known]
 }

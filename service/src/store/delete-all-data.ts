@@ -29,6 +29,8 @@ const childrenFirst = [
 
 /** Deletes the rows of all tables except `service_keys`, which holds the keys of the service. */
 export async function deleteAllData(tx: Db): Promise<void> {
-  await queryTraitsOf(rawDatabase(tx)).trigrams.clear(rawDatabase(tx))
-  for (const table of childrenFirst) await rawDatabase(tx).deleteFrom(table).execute()
+  const db = rawDatabase(tx)
+  const { trigrams, deleteRows } = queryTraitsOf(db)
+  await trigrams.clear(db)
+  await deleteRows(db, childrenFirst)
 }

@@ -1,7 +1,7 @@
 import { Kysely } from 'kysely'
-import type { Db, RawDatabase } from './database.ts'
+import type { Db } from './database.ts'
 import { opaqueDatabase, rawDatabase } from './database.ts'
-import type { PoolFigures, StoreEngine } from './engine/engine.ts'
+import type { PoolFigures } from './engine/engine.ts'
 import type { StoreLocation } from './engine/open-engine.ts'
 import { openEngine } from './engine/open-engine.ts'
 import { indexAgents } from './index-agents.ts'
@@ -67,10 +67,8 @@ export async function openStore(location: StoreLocation, opening: Opening = { mi
   return {
     db,
     forTenant: (tenantId) => tenantStore(db, tenantId),
-    lockForReset: (tx) => lockForReset(rawDatabase(tx), engine),
-    async continueIds(tx) {
-      for (const table of ['llm_models', 'parent_agents'] as const) await engine.continueIds(rawDatabase(tx), table)
-    },
+    lockForReset: (tx) => engine.lockRows(rawDatabase(tx), lockedTables),
+    continueIds: (tx) => engine.continueIds(rawDatabase(tx), ['llm_models', 'parent_agents']),
     lockAuthorizations: (tx) => engine.lockTable(rawDatabase(tx), 'grants'),
     lockSignIns: (tx) => engine.lockTable(rawDatabase(tx), 'sign_in_sessions'),
     missing: () => missingParts(raw, Object.keys(known)),
@@ -91,7 +89,3 @@ const lockedTables = [
   'llm_models',
   'tenants',
 ] as const
-
-async function lockForReset(tx: RawDatabase, { lockRows }: StoreEngine): Promise<void> {
-  for (const table of lockedTables) await lockRows(tx, table)
-}

@@ -13,14 +13,14 @@ export interface StoreEngine {
   /** A row id that the database assigns. */
   autoId(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder
   /**
-   * Locks every row that the table has now until the transaction ends. Others can neither change these rows nor add rows that refer to
-   * them.
+   * Locks every row that these tables have now until the transaction ends, one table after the other. Others can neither change these rows
+   * nor add rows that refer to them.
    */
-  lockRows(tx: RawDatabase, table: keyof Tables): Promise<void>
+  lockRows(tx: RawDatabase, tables: readonly (keyof Tables)[]): Promise<void>
   /** Waits for transactions that have written to this table, and keeps others from writing until the transaction ends. */
   lockTable(tx: RawDatabase, table: keyof Tables): Promise<void>
-  /** Lets ids that the database assigns continue after those that were given. */
-  continueIds(tx: RawDatabase, table: keyof Tables): Promise<void>
+  /** Lets ids that the database assigns in these tables continue after those that were given. */
+  continueIds(tx: RawDatabase, tables: readonly (keyof Tables)[]): Promise<void>
   /**
    * Gives figures about indexes to a planner that collects none itself. `selectivity` has a list for each index: how many rows the table
    * has, how many of them share the first column, how many share the first two, and so on.
@@ -46,6 +46,8 @@ export interface QueryTraits {
   /** What a transaction that may write locks: the whole database when it begins, or each row that it changes. */
   readonly transactionsLock: 'database' | 'rows'
   readonly trigrams: TrigramIndex
+  /** Deletes the rows of these tables, one table after the other. */
+  deleteRows(tx: RawDatabase, tables: readonly (keyof Tables)[]): Promise<void>
 }
 
 /** The table `agent_trigrams`, by which the engine finds the agents whose search texts have some trigrams (A-94). */

@@ -15,6 +15,9 @@ export function libsqlEngine(dataFile: string | undefined): StoreEngine {
       runs: 'on-event-loop',
       transactionsLock: 'database',
       trigrams: libsqlTrigrams,
+      deleteRows: async (tx, tables) => {
+        for (const table of tables) await tx.deleteFrom(table).execute()
+      },
     }),
     text: 'text',
     rowId: 'integer',

@@ -1,6 +1,9 @@
+import type { RawBuilder } from 'kysely'
 import { PostgresDialect, sql } from 'kysely'
 import type { Pool } from 'pg'
 import { storeLimits } from '../../limits.ts'
+import type { RawDatabase } from '../database.ts'
+import type { Tables } from '../schema.ts'
 import type { StoreEngine } from './engine.ts'
 import { serviceDialect } from './engine.ts'
 import { postgresTrigrams } from './postgres-trigrams.ts'
@@ -19,19 +22,21 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
       runs: 'on-server',
       transactionsLock: 'rows',
       trigrams: postgresTrigrams,
+      deleteRows: (tx, tables) => runAll(tx, tables, (table) => sql`delete from ${table}`),
     }),
     text: sql`text collate "C"`,
     rowId: 'bigint',
     autoId: (column) => column.primaryKey().generatedByDefaultAsIdentity(),
-    lockRows: async (tx, table) => {
-      await sql`select 1 from ${sql.table(table)} for update`.execute(tx)
-    },
+    lockRows: (tx, tables) => runAll(tx, tables, (table) => sql`select 1 from ${table} for update`),
     lockTable: async (tx, table) => {
       await sql`lock table ${sql.table(table)} in share row exclusive mode`.execute(tx)
     },
-    continueIds: async (tx, table) => {
-      await sql`select setval(pg_get_serial_sequence(${table}, 'id'), max(id)) from ${sql.table(table)}`.execute(tx)
-    },
+    continueIds: (tx, tables) =>
+      runAll(
+        tx,
+        tables,
+        (table, name) => sql`select setval(pg_get_serial_sequence(${name}, 'id'), max(id)) from ${table}`,
+      ),
     // Autovacuum keeps the statistics up to date.
     describeIndexes: async () => undefined,
     connections() {
@@ -39,6 +44,19 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
       return { in_use: totalCount - idleCount, idle: idleCount, waiting: waitingCount }
     },
   }
+}
+
+/**
+ * Runs a statement for each table, in this order. They have no parameters, so that PostgreSQL takes all of them in one message, with one
+ * answer (https://www.postgresql.org/docs/current/protocol-flow.html, "Multiple Statements in a Simple Query").
+ */
+async function runAll(
+  tx: RawDatabase,
+  tables: readonly (keyof Tables)[],
+  statementFor: (table: RawBuilder<unknown>, name: RawBuilder<string>) => RawBuilder<unknown>,
+): Promise<void> {
+  const statements = tables.map((name) => statementFor(sql.table(name), sql.lit(name)))
+  await sql.join(statements, sql`; `).execute(tx)
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Db, RawDatabase } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
+import { partsOf } from '../engine/split-rows.ts'
 import { lookupText } from './lookup-text.ts'
 
 /** A user of the service, with tenant and permissions. The table is called `people`, because a released migration made it. */
@@ -82,22 +83,19 @@ type NewAccount = Pick<Account, 'id' | 'tenantId' | 'email' | 'name' | 'password
   activity: 'active' | 'inactive'
 }
 
-/** Adds a user, who is listed at this position. The email address must be in lower case (seed/world-of-seed.ts). */
-export async function saveAccount(tx: Db, account: NewAccount, position: number): Promise<void> {
-  const { id, tenantId, email, name, passwordHash, permissions, activity } = account
-  await rawDatabase(tx)
-    .insertInto('people')
-    .values({
-      id,
-      tenant_id: tenantId,
-      email,
-      name,
-      password_hash: passwordHash,
-      permissions: JSON.stringify(permissions),
-      active: activity === 'active' ? 1 : 0,
-      position,
-    })
-    .execute()
+/** Adds the users of empty data, in this order. Each email address must be in lower case (seed/world-of-seed.ts). */
+export async function insertAccounts(tx: Db, accounts: readonly NewAccount[]): Promise<void> {
+  const rows = accounts.map(({ id, tenantId, email, name, passwordHash, permissions, activity }, position) => ({
+    id,
+    tenant_id: tenantId,
+    email,
+    name,
+    password_hash: passwordHash,
+    permissions: JSON.stringify(permissions),
+    active: activity === 'active' ? (1 as const) : (0 as const),
+    position,
+  }))
+  for (const part of partsOf(rows)) await rawDatabase(tx).insertInto('people').values(part).execute()
 }
 
 /** Sets all permissions of a user. `unknown` means that no account has this email address. */
