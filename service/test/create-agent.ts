@@ -7,13 +7,13 @@ export interface Caller {
 
 export interface Created {
   status: number
-  /** Of an answer of 200. */
+  /** A response of 200 has it. */
   data: { items: Record<string, unknown>[] }
-  /** Of a refusal. */
+  /** A response of 422 has it. */
   detail: { loc: (string | number)[]; type: string }[]
 }
 
-/** A body that the service takes. */
+/** A body that the service accepts. */
 export const agent = {
   agent_name: 'Tax Helper',
   description: 'Explains tax forms.',

@@ -3,8 +3,8 @@ import type { Service, ServiceOptions } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
 import { assemble } from './start.ts'
 
-// Each returns a function that gives the tests of a file one service, with the data of a new one: a reset takes a quarter of the
-// processor time of a start. Its clock runs, as far ahead as earlier tests left it. A test that replaces a part of a service needs its own.
+// Each returns a function that gives the tests of a file one service, with the data of a new one: a reset takes less processor time
+// than a start. Its clock runs, as far ahead as earlier tests left it. A test that replaces a part of a service needs its own.
 
 export function oneAssembly(options: ServiceOptions = {}): () => Promise<Assembly> {
   return kept(

@@ -4,7 +4,8 @@ import { findAccountByEmail } from '../src/store/tables/accounts.ts'
 import { endAccess } from '../src/store/tables/end-access.ts'
 import type { Service } from './login.ts'
 import { agentSearch, callApi, clientOf, login, personOf, refresh } from './login.ts'
-import { assemble, startService } from './start.ts'
+import { assemble, isOnPostgres, startService } from './start.ts'
+import { observe } from './statements.ts'
 
 /** Logs in, refreshes and creates an agent, and notes every status it sees. */
 async function use(service: Service, statuses: Set<number>): Promise<void> {
@@ -64,4 +65,17 @@ test('ending the access of a user revokes the tokens and sessions of this user a
   ])
   expect((await refresh(service, client, ada.refresh_token)).status).toBe(400)
   expect((await refresh(service, client, rui.refresh_token)).status).toBe(200)
+})
+
+test('a reset sends few statements, because on PostgreSQL each is a round trip', async () => {
+  const assembly = await assemble()
+  onTestFinished(assembly.service.close)
+  let count = 0
+  observe(assembly, {
+    before() {
+      count += 1
+    },
+  })
+  await assembly.service.dev.reset()
+  expect(count).toBeLessThanOrEqual(isOnPostgres() ? 26 : 40)
 })

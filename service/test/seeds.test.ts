@@ -288,7 +288,8 @@ test('data that fail at their last row change nothing', async () => {
   const { service, context } = await assemble({ seed: seedWith() })
   onTestFinished(service.close)
   const world = worldOf(seedWith({ tenants: [{ id: 'globex' }] }))
-  const twice = { ...world, clients: [...world.clients, ...world.clients] }
+  const secrets = [1, 2].map((createdMs) => ({ id: 'twice', hash: 'h', createdMs }))
+  const twice = { ...world, clients: world.clients.map((client) => ({ ...client, secrets })) }
   await expect(fillDatabase(context, twice, 'replace')).rejects.toThrow(/unique|duplicate/i)
   expect((await agentsOf(service)).map(({ tenant }) => tenant)).toEqual(['acme'])
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
-test('every test starts its services through start.ts, so that it runs on both databases', async () => {
+test('every test starts its services through start.ts, so that it can run on both databases', async () => {
   const files = (await readdir(folder)).filter((file) => file !== 'start.ts')
   const direct: string[] = []
   for (const file of files) {

@@ -13,8 +13,8 @@ declare module 'vitest' {
   }
 }
 
-// Tests start services with these: the whole suite runs once on each database. Only what is about a file itself names
-// a dataFile and stays on libSQL.
+// Tests start services with these, so that those of `databaseTests` (test/support/test-lists.ts) run on both databases. Only a test of
+// the file itself names a dataFile, which stays on libSQL.
 
 /** `createService` on the database of this run; an empty one of its own. */
 export function createService(options: ServiceOptions = {}): Promise<Service> {

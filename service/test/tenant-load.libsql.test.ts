@@ -154,7 +154,9 @@ test('a request to the authorization host is answered during a search [S-085 A-4
 })
 
 test('calls beyond those that may wait are 429 with Retry-After, and the tenant goes on [S-085 A-45]', async () => {
-  const search = () => callApi(assembly.service, { token: ada, path: agentSearch, body: { limit: 1 } })
+  await assembly.service.dev.reset()
+  const token = await assembly.service.dev.mintSessionToken('ada@demo.example')
+  const search = () => callApi(assembly.service, { token, path: agentSearch, body: { limit: 1 } })
   const answers = await Promise.all(Array.from({ length: 1_100 }, search))
   const refused = answers.find(({ status }) => status === 429)
   expect({ body: await refused?.json(), retryAfter: refused?.headers.get('retry-after') }).toMatchObject({

@@ -1,7 +1,7 @@
 import { createService, type Service } from 'agent-service'
 import { expect } from 'vitest'
 
-// Services that no test uses, by their redirect URI. A reset takes a third of the processor time of a start.
+// Services that no test uses, by their redirect URI. A reset takes less processor time than a start.
 const idle = new Map<string, Service[]>()
 let file: string | undefined
 

@@ -2,6 +2,7 @@
 
 /** Tests in which the database has a part: statements, transactions, their failures, or what the types of a row become. */
 export const databaseTests: string[] = [
+  'access-mistakes',
   'api-create',
   'api-responses',
   'api-search',

@@ -2,7 +2,7 @@ import type { World } from '../seed/world.ts'
 import type { Client, Person } from '../service.ts'
 import type { Db } from '../store/store.ts'
 import { listAccounts } from '../store/tables/accounts.ts'
-import { listClients } from '../store/tables/clients.ts'
+import { listClients } from '../store/tables/list-clients.ts'
 
 export interface Roster {
   people: Person[]

@@ -27,7 +27,8 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
     text: sql`text collate "C"`,
     rowId: 'bigint',
     autoId: (column) => column.primaryKey().generatedByDefaultAsIdentity(),
-    lockRows: (tx, tables) => runAll(tx, tables, (table) => sql`select 1 from ${table} for update`),
+    lockRows: (tx, tables) =>
+      runAll(tx, tables, (table) => sql`select count(*) from (select 1 from ${table} for update) as locked`),
     lockTable: async (tx, table) => {
       await sql`lock table ${sql.table(table)} in share row exclusive mode`.execute(tx)
     },
@@ -47,8 +48,8 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
 }
 
 /**
- * Runs a statement for each table, in this order. They have no parameters, so that PostgreSQL takes all of them in one message, with one
- * answer (https://www.postgresql.org/docs/current/protocol-flow.html, "Multiple Statements in a Simple Query").
+ * Runs a statement for each table, in this order. They have no parameters, so that all of them go to PostgreSQL in one message
+ * (https://www.postgresql.org/docs/current/protocol-flow.html, "Multiple Statements in a Simple Query").
  */
 async function runAll(
   tx: RawDatabase,

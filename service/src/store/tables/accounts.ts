@@ -83,7 +83,7 @@ type NewAccount = Pick<Account, 'id' | 'tenantId' | 'email' | 'name' | 'password
   activity: 'active' | 'inactive'
 }
 
-/** Adds the users of empty data, in this order. Each email address must be in lower case (seed/world-of-seed.ts). */
+/** Adds users, in this order, to a database without users. Each email address must be in lower case (seed/world-of-seed.ts). */
 export async function insertAccounts(tx: Db, accounts: readonly NewAccount[]): Promise<void> {
   const rows = accounts.map(({ id, tenantId, email, name, passwordHash, permissions, activity }, position) => ({
     id,

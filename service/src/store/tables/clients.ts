@@ -1,6 +1,5 @@
-import type { InferResult } from 'kysely'
 import { matchesRegistered, type PageOrigins, pageOriginsOf } from '../../redirect-uris.ts'
-import type { Db, RawDatabase } from '../database.ts'
+import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
@@ -19,13 +18,25 @@ export interface RegisteredClient extends ClientRecord {
   redirectUris: string[]
 }
 
-function selectClients(db: RawDatabase) {
-  return db
-    .selectFrom('clients')
-    .select(['clients.id', 'clients.tenant_id', 'clients.name', 'clients.kind', 'clients.active'])
+export interface ClientRow {
+  id: string
+  tenant_id: string
+  name: string
+  kind: 'public' | 'confidential'
+  active: Flag
 }
 
-const client = prepare((db, { id }: Slots<{ id: string }>) => selectClients(db).where('id', '=', id))
+export const clientColumns = [
+  'clients.id',
+  'clients.tenant_id',
+  'clients.name',
+  'clients.kind',
+  'clients.active',
+] as const
+
+const client = prepare((db, { id }: Slots<{ id: string }>) =>
+  db.selectFrom('clients').select(clientColumns).where('id', '=', id),
+)
 
 /** Finds a client with one query, whether it exists or not, because attempts with a secret must take as long for both (S-044). */
 export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
@@ -33,7 +44,7 @@ export async function findClient(db: Db, clientId: string): Promise<ClientRecord
   return row === undefined ? undefined : clientOf(row)
 }
 
-function clientOf(row: InferResult<ReturnType<typeof selectClients>>[number]): ClientRecord {
+export function clientOf(row: ClientRow): ClientRecord {
   return { id: row.id, tenantId: row.tenant_id, name: row.name, kind: row.kind, active: row.active === 1 }
 }
 
@@ -90,24 +101,6 @@ export function approvalOf(columns: ApprovalColumns | undefined): Approval {
   if (columns?.client_active !== 1) return 'client-inactive'
   if (columns.approved !== 1) return 'client-not-approved'
   return (JSON.parse(columns.surfaces ?? '[]') as string[]).includes('api') ? 'approved' : 'no-api-surface'
-}
-
-/** Lists every client, or those of a tenant, with their redirect URIs, in the order in which they were added. */
-export async function listClients(db: Db, tenantId?: string): Promise<RegisteredClient[]> {
-  const all = selectClients(rawDatabase(db))
-    .innerJoin('client_redirect_uris as uri', 'uri.client_id', 'clients.id')
-    .select('uri.redirect_uri')
-    .orderBy('clients.position')
-    .orderBy('clients.id')
-    .orderBy('uri.position')
-  const rows = await (tenantId === undefined ? all : all.where('clients.tenant_id', '=', tenantId)).execute()
-  const clients = new Map<string, RegisteredClient>()
-  for (const row of rows) {
-    const listed = clients.get(row.id) ?? { ...clientOf(row), redirectUris: [] }
-    listed.redirectUris.push(row.redirect_uri)
-    clients.set(row.id, listed)
-  }
-  return [...clients.values()]
 }
 
 /** A change of the approval of a client. */

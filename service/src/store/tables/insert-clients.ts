@@ -15,7 +15,7 @@ export interface NewClient {
   surfaces?: readonly string[]
 }
 
-/** Adds clients in this order, behind those that are there. */
+/** Adds clients in this order, after the existing ones. */
 export async function insertClients(tx: Db, clients: readonly (NewClient & { tenantId: string })[]): Promise<void> {
   const db = rawDatabase(tx)
   const { last } = await db

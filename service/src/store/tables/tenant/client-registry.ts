@@ -1,9 +1,10 @@
 import type { Db } from '../../database.ts'
 import { rawDatabase } from '../../database.ts'
 import type { RegisteredClient } from '../clients.ts'
-import { findRegisteredClient, listClients } from '../clients.ts'
+import { findRegisteredClient } from '../clients.ts'
 import type { NewClient, NewSecret } from '../insert-clients.ts'
 import { insertClients, insertSecrets } from '../insert-clients.ts'
+import { listClientsOf } from '../list-clients.ts'
 import { lookupText } from '../lookup-text.ts'
 
 export interface ClientSecret {
@@ -39,7 +40,7 @@ export function clientRegistryOf(handle: Db, tenantId: string): ClientRegistry {
   }
   return {
     find,
-    list: () => listClients(handle, tenantId),
+    list: () => listClientsOf(handle, tenantId),
     async count() {
       const { count } = await db
         .selectFrom('clients')
