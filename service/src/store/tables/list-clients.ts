@@ -22,7 +22,6 @@ function selectRegisteredClients(db: RawDatabase) {
     .leftJoin('client_redirect_uris as uri', 'uri.client_id', 'clients.id')
     .select('uri.redirect_uri')
     .orderBy('clients.position')
-    .orderBy('clients.id')
     .orderBy('uri.position')
 }
 
