@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { TestProjectInlineConfiguration, ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isMissing, programs, skipsTests } from './test/support/programs.ts'
-import { databaseTests, e2eTests, unitTests } from './test/support/test-lists.ts'
+import { databaseTests, e2eTests, repositoryTests, unitTests } from './test/support/test-lists.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const path = (relative: string): string => root + relative
@@ -85,10 +85,11 @@ const config: ViteUserConfig = {
     ],
     projects: [
       project('unit', { include: unitTests }),
+      project('repository', { include: repositoryTests }),
       // Also a folder that no list names.
       project('library', {
         include: ['test/**/*.test.ts'],
-        exclude: ['**/node_modules/**', ...unitTests, ...e2eTests],
+        exclude: ['**/node_modules/**', ...unitTests, ...repositoryTests, ...e2eTests],
       }),
       project('e2e', { include: e2eTests }),
       project('libsql', {
@@ -124,7 +125,7 @@ interface ProjectSettings {
 
 /** Without isolation a worker loads the sources once and not for each file: nothing is kept in modules. */
 function project(
-  name: 'unit' | 'library' | 'e2e' | 'libsql' | 'postgres',
+  name: 'unit' | 'repository' | 'library' | 'e2e' | 'libsql' | 'postgres',
   { include, exclude = [] }: ProjectSettings,
 ): TestProjectInlineConfiguration {
   return {

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { sourceFiles } from './support/source-graph.ts'
-import { databaseTests, e2eTests, unitTests } from './support/test-lists.ts'
+import { databaseTests, e2eTests, repositoryTests, unitTests } from './support/test-lists.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 test('every file and folder that the lists of test projects name is there', () => {
-  const named = [...databaseTests, ...unitTests, ...e2eTests]
+  const named = [...databaseTests, ...unitTests, ...repositoryTests, ...e2eTests]
   const missing = named.filter((pattern) => !existsSync(root + pattern.replace(/\*\*.*$/, '')))
   expect(missing).toEqual([])
 })

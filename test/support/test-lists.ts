@@ -54,6 +54,26 @@ export const unitTests: string[] = [
   'token-endpoint',
 ].map((room) => `test/${room}/**/*.test.ts`)
 
+/** What `npm run check` runs: tests that read the repository and its types, and call no function of the packages. */
+export const repositoryTests: string[] = [
+  'test/api/types.test.ts',
+  ...[
+    'architecture',
+    'changelog',
+    'docs.architecture',
+    'docs.options',
+    'docs.site',
+    'docs',
+    'lock-file',
+    'public-types',
+    'readme',
+    'requirements',
+    'shared-hooks',
+    'test-lists',
+    'workflows',
+  ].map((name) => `test/${name}.test.ts`),
+]
+
 /** What `npm run test:e2e` runs: all tests in Chromium, and those that start or copy the examples. */
 export const e2eTests: string[] = [
   'test/browser/**/*.test.ts',
