@@ -44,7 +44,7 @@ test('a session object that is used for years keeps nothing of each sign-in and 
     }
   }
   await signInAndOut(600)
-  // One text for each sign-in takes more than a megabyte in every round. What else is on the heap changes by less than
+  // One id for each sign-in takes more than 330 kB in every round. What else is on the heap changes by less than
   // 200 kB in most rounds, but the runtime can compile and move more in one of them.
   const growths: number[] = []
   for (let round = 0; round < 3; round++) {

@@ -54,7 +54,7 @@ export const unitTests: string[] = [
   'token-endpoint',
 ].map((room) => `test/${room}/**/*.test.ts`)
 
-/** What `npm run check` runs: tests that read the repository and its types, and call no function of the packages. */
+/** What `npm run check` runs: tests that compare texts and types of the repository. */
 export const repositoryTests: string[] = [
   'test/api/types.test.ts',
   ...[
