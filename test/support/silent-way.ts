@@ -6,20 +6,26 @@ export interface SilentWay {
   readonly port: number
   /** The connections there are stay open and carry nothing any more, as when the machine behind an address is another now. */
   silence(): void
+  /** No connection carries anything any more, whether it is open or begins later, as when the machine has stopped. */
+  silenceAll(): void
 }
 
 export async function silentWay(port: number): Promise<SilentWay> {
-  let silent: ReadonlySet<Connection> = new Set()
+  let silent: ReadonlySet<Connection> | 'all' = new Set()
+  const isSilent = (connection: Connection): boolean => silent === 'all' || silent.has(connection)
   const way = await tcpProxy({
     target: () => port,
-    filter: (connection) => () => !silent.has(connection),
-    closes: (connection) => !silent.has(connection),
+    filter: (connection) => () => !isSilent(connection),
+    closes: (connection) => !isSilent(connection),
   })
   onTestFinished(() => way.close())
   return {
     port: way.port,
     silence() {
       silent = new Set(way.open)
+    },
+    silenceAll() {
+      silent = 'all'
     },
   }
 }
