@@ -1,8 +1,10 @@
 // @module-tag postgres
 // @module-tag slow
 
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { PostgresNode } from '../support/postgres-node.ts'
+import { type PostgresNode, segmentOf } from '../support/postgres-node.ts'
 import { promote, replayed, setReplication, startPrimary, startStandby } from '../support/postgres-replica.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { onPostgres } from '../support/shared-stores.ts'
@@ -122,3 +124,19 @@ test('a synchronous standby: what was confirmed is there after the primary is lo
   expect(rig.service.sent).toHaveLength(2)
   rig.expectNoneEnded()
 })
+
+test('a server that has stopped leaves no shared memory', async () => {
+  const server = await startPrimary()
+  const [row] = await server.query<{ kind: string }>("select current_setting('dynamic_shared_memory_type') as kind")
+  // Files in its folder, which goes with it.
+  expect(row?.kind).toBe('mmap')
+  const segment = segmentOf(server)
+  expect(await segmentsOfSystem()).toContain(segment)
+  await server.stop()
+  expect(await segmentsOfSystem()).not.toContain(segment)
+})
+
+async function segmentsOfSystem(): Promise<string[]> {
+  const { stdout } = await promisify(execFile)('ipcs', ['-m'])
+  return stdout.split(/\s+/)
+}

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import pg from 'pg'
 import { endWithParent } from './end-with-parent.ts'
 import type { RunningServer } from './postgres-server.ts'
@@ -72,9 +73,19 @@ export async function startPostgresNode(options: PostgresNodeOptions): Promise<P
     async stop() {
       await crash()
       await pool.end()
+      spawnSync('ipcrm', ['-m', segmentOf({ dataFolder })])
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * Returns the id of the System V shared memory segment of a server. The segment outlives a server that was killed, and a system has
+ * a few thousand at most.
+ */
+export function segmentOf({ dataFolder }: Pick<PostgresNode, 'dataFolder'>): string {
+  const lines = readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n')
+  return lines[6]?.trim().split(/ +/)[1] ?? ''
 }
 
 async function started({ program, folder, dataFolder, port, settings }: PostgresNodeOptions): Promise<ChildProcess> {
