@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { AgentAuthError, createBearerFetch } from 'agent-auth'
 import { type AgentApi, type AgentApiOptions, createAgentApi } from 'agent-auth/api'
 import { describe, expect, it } from 'vitest'

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { Server } from 'node:net'
 import { networkInterfaces } from 'node:os'

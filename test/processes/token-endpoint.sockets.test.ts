@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { AuthConfig, AuthConfigOptions } from '../../src/config.ts'
