@@ -1,5 +1,6 @@
 import { DEFAULT_MIGRATION_TABLE, sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { timersOfWork } from '../../test/support/timers-of.ts'
 import type { Service } from '../src/index.ts'
 import { storeLimits } from '../src/limits.ts'
 import { listen, stop } from '../src/server/listener.ts'
@@ -121,22 +122,24 @@ test('probes of a database that hangs end after two seconds each and wait for on
   onTestFinished(() => void vi.useRealTimers())
   const begun: ((parts: MissingPart[]) => void)[] = []
   context.store.missing = () => new Promise((resolve) => begun.push(resolve))
+  const timers = timersOfWork()
+  const ask = () => timers.run(() => probe(service, `${service.authUrl}/readyz`))
   const probeFor = async (ms: number): Promise<unknown> => {
-    const timers = vi.getTimerCount()
-    const answer = probe(service, `${service.authUrl}/readyz`)
-    await expect.poll(() => vi.getTimerCount()).toBeGreaterThan(timers)
+    const before = timers.pendingCount()
+    const answer = ask()
+    await expect.poll(timers.pendingCount).toBeGreaterThan(before)
     await vi.advanceTimersByTimeAsync(ms)
     return answer
   }
   const away = [503, { status: 'not-ready', missing: ['database'] }]
   const probes = storeLimits.statementMs / telemetryLimits.readyMs
   for (let at = 0; at < probes; at += 1) expect(await probeFor(telemetryLimits.readyMs)).toEqual(away)
-  expect([begun.length, vi.getTimerCount()]).toEqual([1, 0])
-  const answer = probe(service, `${service.authUrl}/readyz`)
+  expect({ queries: begun.length, timers: timers.pendingCount() }).toEqual({ queries: 1, timers: 0 })
+  const answer = ask()
   await expect.poll(() => begun.length).toBe(2)
   begun[1]?.([])
   expect(await answer).toEqual([200, { status: 'ready', missing: [] }])
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers.pendingCount()).toBe(0)
 })
 
 test('a probe of a database that hangs keeps no process alive [A-86]', async () => {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { timersOfWork } from '../../test/support/timers-of.ts'
 import { createTenantTurns } from '../src/api/tenant-turns.ts'
 import type { TenantTurns } from '../src/http/hono-environment.ts'
 
@@ -56,7 +57,8 @@ const states = (calls: Call[]) => calls.map(({ state }) => state)
 
 test('calls beyond the limit of their tenant wait in order, and those of another tenant do not [S-085 A-45]', async () => {
   const turns = createTenantTurns(limits, noTimeUsed)
-  const calls = Array.from({ length: 4 }, () => call(turns, 'one'))
+  const timers = timersOfWork()
+  const calls = Array.from({ length: 4 }, () => timers.run(() => call(turns, 'one')))
   const other = call(turns, 'two')
   await allBegun()
   expect(states([...calls, other])).toEqual(['running', 'running', 'waiting', 'waiting', 'running'])
@@ -65,7 +67,7 @@ test('calls beyond the limit of their tenant wait in order, and those of another
   await calls[0]?.end()
   expect(states(calls)).toEqual(['done', 'done', 'running', 'running'])
   // A call that got its turn leaves no timer behind, which would keep the process alive.
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers.pendingCount()).toBe(0)
 })
 
 test('a call that finds the queue full is 429 at once, and one that waits too long later [S-085 A-45]', async () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { browserWaitMs, defaultLoopbackMs } from '../../src/node/limits.ts'
 import { secret } from '../support/canary.ts'
 import { codeOf } from '../support/session-rig.ts'
+import { timersOfWork } from '../support/timers-of.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => {
@@ -105,10 +106,12 @@ test('nothing is printed after the callback, also while the code is exchanged [C
 })
 
 test('no timer is left after the login [C-138]', async () => {
-  const { settled, stop } = await started(async () => {})
+  const timers = timersOfWork()
+  const { settled, stop } = await timers.run(() => started(async () => {}))
+  expect(timers.pendingCount()).toBe(2)
   stop.abort()
   expect(await settled).toBe('aborted')
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers.pendingCount()).toBe(0)
 })
 
 describe('a browser that may have opened', () => {

@@ -4,6 +4,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { patient } from '../support/patient.ts'
 import { type PostgresNode, segmentOf } from '../support/postgres-node.ts'
 import { promote, replayed, setReplication, startPrimary, startStandby } from '../support/postgres-replica.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
@@ -78,6 +79,7 @@ async function signedIn(reuse: 'revoke' | 'grace' = 'revoke') {
 }
 
 test('after a promotion pools reconnect, and a session is refreshed once [C-069 D-33]', async () => {
+  patient()
   const rig = await signedIn()
   await addStandby()
   await replayed(primary, standby)
@@ -90,6 +92,7 @@ test('after a promotion pools reconnect, and a session is refreshed once [C-069 
 })
 
 test('an asynchronous standby that lacks a refresh: the older token is sent within the grace period, and no user is signed out [C-065 D-33]', async () => {
+  patient()
   const rig = await signedIn('grace')
   await addStandby()
   await standby.crash()
@@ -127,6 +130,7 @@ test('a synchronous standby: what was confirmed is there after the primary is lo
 
 test('a server that has stopped leaves no shared memory', async () => {
   const server = await startPrimary()
+  onTestFinished(() => server.stop())
   const [row] = await server.query<{ kind: string }>("select current_setting('dynamic_shared_memory_type') as kind")
   // Files in its folder, which goes with it.
   expect(row?.kind).toBe('mmap')
@@ -138,5 +142,5 @@ test('a server that has stopped leaves no shared memory', async () => {
 
 async function segmentsOfSystem(): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ipcs', ['-m'])
-  return stdout.split(/\s+/)
+  return [...stdout.matchAll(/^0x\w+ +(\d+)/gm)].map(([, id = '']) => id)
 }

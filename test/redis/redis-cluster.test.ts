@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { sessionName } from '../../src/session/record.ts'
+import { patient } from '../support/patient.ts'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import type { RedisNode } from '../support/redis-node.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
@@ -83,6 +84,7 @@ async function refusedScripts(node: RedisNode): Promise<number> {
 
 describe.each(kinds)('a session in a Redis Cluster of three masters, through %s', (kind) => {
   test('is refreshed once by two processes, and a sign-out in one ends it in both [C-069 C-070]', async () => {
+    patient()
     const processes = await twoProcesses(kind)
     await signIn(processes)
     await expectOneRefresh(processes)
@@ -93,6 +95,7 @@ describe.each(kinds)('a session in a Redis Cluster of three masters, through %s'
   })
 
   test('lives on while its slot moves: a save waits until record and lock are on one node [C-069 D-33]', async () => {
+    patient()
     const processes = await twoProcesses(kind)
     await signIn(processes)
     const target = await otherMaster(processes.key)
@@ -111,6 +114,7 @@ describe.each(kinds)('a session in a Redis Cluster of three masters, through %s'
   })
 
   test('lives on after a clean failover [C-069 D-33]', async () => {
+    patient()
     const processes = await twoProcesses(kind)
     await signIn(processes)
     await cluster.failOver(await cluster.masterOf(processes.key))

@@ -72,20 +72,21 @@ export async function startPostgresNode(options: PostgresNodeOptions): Promise<P
     },
     async stop() {
       await crash()
-      await pool.end()
-      spawnSync('ipcrm', ['-m', segmentOf({ dataFolder })])
+      if (!pool.ended) await pool.end()
+      const segment = segmentOf({ dataFolder })
+      if (segment !== undefined) spawnSync('ipcrm', ['-m', segment])
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
 /**
- * Returns the id of the System V shared memory segment of a server. The segment outlives a server that was killed, and a system has
- * a few thousand at most.
+ * Returns the id of the System V shared memory segment of a server, unless it has stopped by itself. The segment outlives a server
+ * that was killed, and a system has a few thousand at most.
  */
-export function segmentOf({ dataFolder }: Pick<PostgresNode, 'dataFolder'>): string {
-  const lines = readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n')
-  return lines[6]?.trim().split(/ +/)[1] ?? ''
+export function segmentOf({ dataFolder }: Pick<PostgresNode, 'dataFolder'>): string | undefined {
+  const file = join(dataFolder, 'postmaster.pid')
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n')[6]?.trim().split(/ +/)[1] : undefined
 }
 
 async function started({ program, folder, dataFolder, port, settings }: PostgresNodeOptions): Promise<ChildProcess> {

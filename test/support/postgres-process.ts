@@ -21,8 +21,6 @@ const settings = {
   synchronous_commit: 'off',
   full_page_writes: 'off',
   autovacuum: 'off',
-  // In the folder of its data, which is removed with all that a server leaves when it is killed.
-  dynamic_shared_memory_type: 'mmap',
   // Transactions that wait for each other are found after this and not after a second.
   deadlock_timeout: '100ms',
 }
