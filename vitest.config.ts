@@ -149,6 +149,7 @@ function project(
         'test/support/fixed-seeds.ts',
         'test/support/leave-async-contexts.ts',
         'test/support/globals-left.ts',
+        ...(name === 'e2e' ? ['test/support/browser-failures.ts'] : []),
       ],
       // These end what hangs. No test waits for more than 15 s, on a machine that may have ten times as much to do.
       testTimeout: 180_000,

@@ -1,48 +1,45 @@
 // @module-tag chromium
 // @module-tag slow
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { launchChromium } from '../../test/support/chromium.ts'
 import { personOf } from './login.ts'
 import { startService } from './start.ts'
 
 test('on the API page a user signs in, sends a search and sees its response, and all of it keeps to the policy [S-012]', async () => {
   const service = await startService({ dev: 'on' })
+  onTestFinished(service.close)
   const browser = await launchChromium()
+  onTestFinished(() => browser.close())
   const problems: string[] = []
   const hosts = new Set<string>()
-  try {
-    const context = await browser.newContext()
-    context.on('request', (request) => hosts.add(new URL(request.url()).origin))
-    context.on('console', (message) => problems.push(message.text()))
-    context.on('weberror', (error) => problems.push(String(error.error())))
-    const page = await context.newPage()
-    await page.goto(`${service.baseUrl}/docs`)
-    await page.getByRole('button', { name: 'Authorize', exact: true }).click()
-    const dialog = page.locator('.auth-container', { hasText: 'OAuth2' })
-    const opened = page.waitForEvent('popup')
-    await dialog.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click()
-    const popup = await opened
-    const { email, password } = personOf(service, 'ada')
-    await popup.getByLabel('Email address').fill(email)
-    await popup.getByLabel('Password').fill(password)
-    await popup.getByRole('button', { name: 'Sign in' }).click()
-    const closed = popup.waitForEvent('close')
-    await popup.getByRole('button', { name: 'Approve' }).click()
-    await closed
-    // The token has arrived.
-    await dialog.getByRole('button', { name: 'Remove authorization' }).waitFor()
-    await dialog.getByRole('button', { name: 'Close' }).click()
-    await page.locator('#operations-Parent_agents-searchParentAgents').click()
-    const answered = page.waitForResponse('**/api/parent_agents/search')
-    await page.getByRole('button', { name: 'Execute' }).click()
-    expect((await answered).status()).toBe(200)
-    await page.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor()
-    expect(await page.locator('.live-responses-table').textContent()).toContain('"count": 12')
-  } finally {
-    await browser.close()
-    await service.close()
-  }
+  const context = await browser.newContext()
+  context.on('request', (request) => hosts.add(new URL(request.url()).origin))
+  context.on('console', (message) => problems.push(message.text()))
+  context.on('weberror', (error) => problems.push(String(error.error())))
+  const page = await context.newPage()
+  await page.goto(`${service.baseUrl}/docs`)
+  await page.getByRole('button', { name: 'Authorize', exact: true }).click()
+  const dialog = page.locator('.auth-container', { hasText: 'OAuth2' })
+  const opened = page.waitForEvent('popup')
+  await dialog.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click()
+  const popup = await opened
+  const { email, password } = personOf(service, 'ada')
+  await popup.getByLabel('Email address').fill(email)
+  await popup.getByLabel('Password').fill(password)
+  await popup.getByRole('button', { name: 'Sign in' }).click()
+  const closed = popup.waitForEvent('close')
+  await popup.getByRole('button', { name: 'Approve' }).click()
+  await closed
+  // The token has arrived.
+  await dialog.getByRole('button', { name: 'Remove authorization' }).waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  await page.locator('#operations-Parent_agents-searchParentAgents').click()
+  const answered = page.waitForResponse('**/api/parent_agents/search')
+  await page.getByRole('button', { name: 'Execute' }).click()
+  expect((await answered).status()).toBe(200)
+  await page.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor()
+  expect(await page.locator('.live-responses-table').textContent()).toContain('"count": 12')
   expect(problems).toEqual([])
   expect([...hosts].sort()).toEqual([service.authUrl, service.baseUrl].sort())
 })

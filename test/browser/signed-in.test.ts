@@ -6,7 +6,7 @@ import { type Backend, createBackend } from 'agent-auth/backend'
 import { toNodeHandler } from 'agent-auth/backend/node'
 import { signedIn, type TestService, testService } from 'agent-auth/testing'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
 import { listen } from '../support/listen.ts'
 import { type AppServer, serveApp } from './app-server.ts'
@@ -32,11 +32,8 @@ afterAll(async () => {
 /** Runs a test in a page of a fresh profile. */
 async function inPage(work: (page: Page) => Promise<void>): Promise<void> {
   const context = await browser.newContext()
-  try {
-    await work(await context.newPage())
-  } finally {
-    await context.close()
-  }
+  onTestFinished(() => context.close())
+  await work(await context.newPage())
 }
 
 describe('a page of a single-page app', () => {

@@ -39,6 +39,9 @@ export interface LaunchOptions {
   readonly ignoreDefaultArgs?: string[]
 }
 
+/** Called with each browser that starts, before it opens a page. */
+export const launchListeners = new Set<(browser: Browser) => void>()
+
 /** A real, headless Chromium. Open a context per test, and close the browser at the end of the file. */
 export async function launchChromium({
   build = 'quickest',
@@ -51,5 +54,8 @@ export async function launchChromium({
   const { chromium } = await import('playwright-core')
   // Chromium's sandbox does not start for root, as in most containers.
   const chromiumSandbox = process.getuid?.() !== 0
-  return chromium.launch({ executablePath, chromiumSandbox, args: ['--headless=new', ...quiet], ignoreDefaultArgs })
+  const args = ['--headless=new', ...quiet]
+  const browser = await chromium.launch({ executablePath, chromiumSandbox, args, ignoreDefaultArgs })
+  for (const listener of launchListeners) listener(browser)
+  return browser
 }

@@ -1,0 +1,67 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContext } from 'playwright-core'
+import { TestRunner } from 'vitest'
+
+// Keeps what a browser showed if a test fails: the console of its pages, a picture of each, and a trace of Playwright.
+
+interface Recording {
+  readonly context: BrowserContext
+  readonly console: readonly string[]
+}
+
+/** The contexts of this worker that are open. */
+const recordings = new Set<Recording>()
+const keptTests = new WeakSet<object>()
+
+/** Where the folders of failed tests are. */
+const failures = fileURLToPath(new URL('../../node_modules/.cache/browser-failures/', import.meta.url))
+
+/** Records each context that the browser opens from now on. A context that a failed test closes is kept first. */
+export function recordContextsOf(browser: Browser): void {
+  const newContext = browser.newContext.bind(browser)
+  browser.newContext = async (options) => {
+    const context = await newContext(options)
+    await record(context)
+    return context
+  }
+}
+
+async function record(context: BrowserContext): Promise<void> {
+  const lines: string[] = []
+  const recording = { context, console: lines }
+  recordings.add(recording)
+  context.on('console', (message) => lines.push(`${message.type()}: ${message.text()}`))
+  context.on('weberror', (error) => lines.push(`uncaught: ${error.error().stack}`))
+  context.on('close', () => recordings.delete(recording))
+  await context.tracing.start()
+  const close = context.close.bind(context)
+  context.close = async (options) => {
+    await keepIfFailed()
+    await close(options)
+  }
+}
+
+/** Keeps all open contexts of the worker, once, if the test of the moment has failed. */
+export async function keepIfFailed(): Promise<void> {
+  const test = TestRunner.getCurrentTest()
+  if (test?.result?.state !== 'fail' || keptTests.has(test) || recordings.size === 0) return
+  keptTests.add(test)
+  const folder = join(failures, test.fullName.replace(/[^\w.-]+/g, '_').slice(0, 150))
+  await rm(folder, { recursive: true, force: true })
+  for (const [index, recording] of [...recordings].entries()) await keep(recording, join(folder, `${index + 1}`))
+  process.stderr.write(`what the browser showed is in ${folder}\n`)
+}
+
+async function keep({ context, console }: Recording, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'console.txt'), console.map((line) => `${line}\n`).join(''))
+  for (const [index, page] of context.pages().entries()) {
+    // A page that hangs has no picture.
+    await page.screenshot({ path: join(folder, `page-${index + 1}.png`), timeout: 5_000 }).catch(() => {})
+  }
+  await context.tracing.stop({ path: join(folder, 'trace.zip') })
+  // The next test of the file may go on with it.
+  await context.tracing.start()
+}
