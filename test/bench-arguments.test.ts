@@ -15,7 +15,7 @@ test.each([
   [['--only', 'overhead', '--short'], '--short needs --out, since its figures mean little'],
 ])('npm run bench -- %j names the fault first', async (args, fault) => {
   const { code, stderr } = await run(scripts.bench ?? '', ...args)
-  expect([code, stderr.split('\n')[0]]).toEqual([2, `bench: ${fault}`])
+  expect({ code, firstLine: stderr.split('\n')[0] }).toEqual({ code: 2, firstLine: `bench: ${fault}` })
 })
 
 test.each([...groups.map(({ name }) => name), 'scale'])(

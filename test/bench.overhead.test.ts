@@ -9,9 +9,12 @@ test.each([
   ['a URL', textCalls],
   ['a Request', requestCalls],
 ])('the bench of the overhead sends 16 URLs in turn with %s, and the same request by hand', async (_, callsOf) => {
-  const sent: (readonly [url: string, authorization: string | null])[] = []
+  const sent: { readonly url: string; readonly authorization: string | null }[] = []
   const send: typeof fetch = async (input, init) => {
-    sent.push([input instanceof Request ? input.url : String(input), new Headers(init?.headers).get('authorization')])
+    sent.push({
+      url: input instanceof Request ? input.url : String(input),
+      authorization: new Headers(init?.headers).get('authorization'),
+    })
     return new Response()
   }
   const urls = urlsUnder(baseUrl)
@@ -20,9 +23,9 @@ test.each([
   for (const url of urls) await hand(url)
   const byHand = sent.splice(0)
   for (const url of urls) await bearer(url)
-  expect(byHand.map(([url]) => url)).toEqual(urls)
+  expect(byHand.map(({ url }) => url)).toEqual(urls)
   expect(sent).toEqual(byHand)
-  expect(byHand[0]?.[1]).toMatch(/^Bearer ./)
+  expect(byHand[0]?.authorization).toMatch(/^Bearer ./)
 })
 
 test('of several processes, the bench of the overhead holds the one with the median ratio, and gives the highest', () => {

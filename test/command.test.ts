@@ -175,7 +175,10 @@ describe('a session', () => {
     expect(search).toMatchObject({ code: 0, err: '' })
     expect(JSON.parse(search.out)).toMatchObject({ success: true })
     const missing = await user.run('fetch', 'GET', '/api/nothing', '--json')
-    expect([missing.code, JSON.parse(missing.out)]).toEqual([1, expect.objectContaining({ status: 404 })])
+    expect({ code: missing.code, output: JSON.parse(missing.out) }).toEqual({
+      code: 1,
+      output: expect.objectContaining({ status: 404 }),
+    })
     expect(missing.err).toBe('agent-auth: the API responded with 404\n')
     expect(await user.runProcess('token')).toEqual({ code: 0, out: `${accessToken}\n`, err: '' })
     const logout = await user.runProcess('logout')
@@ -233,7 +236,7 @@ describe('a session', () => {
     const baseUrl = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
     expect(await user.run('login', ...settings({ 'base-url': baseUrl }))).toMatchObject({ code: 0 })
     const { code, out } = await user.run('fetch', 'GET', '/api/x', '--json')
-    expect([code, JSON.parse(out)]).toEqual([0, { status: 200, body }])
+    expect({ code, output: JSON.parse(out) }).toEqual({ code: 0, output: { status: 200, body } })
     expect(out).toMatch(/^[^\p{Cc}]+ä[^\p{Cc}]+\n$/u)
   })
 
@@ -253,7 +256,7 @@ describe('a session', () => {
     }
     writeFileSync(user.file, JSON.stringify(file))
     const runs = await Promise.all(Array.from({ length: 8 }, () => user.runProcess('token')))
-    expect(runs.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, '']))
+    expect(runs.map(({ code, err }) => ({ code, err }))).toEqual(runs.map(() => ({ code: 0, err: '' })))
     expect(new Set(runs.map(({ out }) => out)).size).toBe(1)
     expect(refreshes()).toBe(before + 1)
   })
@@ -379,9 +382,9 @@ describe('a login', () => {
   test('of the same profile at the same time leaves one of the two sessions [D-24]', async () => {
     const user = machine()
     const logins = await Promise.all([1, 2].map(() => user.runProcess('login', ...settings())))
-    expect(logins.map(({ code, err }) => [code, err])).toEqual([
-      [0, ''],
-      [0, ''],
+    expect(logins.map(({ code, err }) => ({ code, err }))).toEqual([
+      { code: 0, err: '' },
+      { code: 0, err: '' },
     ])
     expect(await user.run('token')).toEqual({ code: 0, out: `${tokensIn(user.file).accessToken}\n`, err: '' })
   })

@@ -45,7 +45,10 @@ test.each([
   ['programs', ['--instal'], 'there is no option --instal; did you mean --install?'],
 ])('npm run %s -- %j names the option that was probably meant', async (name, args, problem) => {
   const { code, stderr } = await run(scripts[name] ?? '', ...args)
-  expect([code, stderr.split('\n')[0]]).toEqual([2, expect.stringContaining(`${name}: ${problem}`)])
+  expect({ code, firstLine: stderr.split('\n')[0] }).toEqual({
+    code: 2,
+    firstLine: expect.stringContaining(`${name}: ${problem}`),
+  })
 })
 
 test.each([

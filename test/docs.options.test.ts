@@ -22,8 +22,8 @@ function typeOf(kind: OptionKind): string {
 
 // The table of kinds has the type OptionKinds<AuthConfigOptions>: a member that it lacks does not compile.
 test('the page on configuration lists every option of createAuthConfig once, with its type', () => {
-  expect(rows.map(({ name, type }) => [name, type])).toEqual(
-    Object.entries(authOptionKinds).map(([name, kind]) => [name, typeOf(kind)]),
+  expect(rows.map(({ name, type }) => ({ name, type }))).toEqual(
+    Object.entries(authOptionKinds).map(([name, kind]) => ({ name, type: typeOf(kind) })),
   )
 })
 

@@ -35,5 +35,8 @@ test('links in code are left as they are, and those with code in their label are
 
 test('llms.txt gets the title and the first paragraph of a page without marks', () => {
   const page = '# The `x`\n\n<!-- note -->\n\n![picture](p.png)\n\nReturns **one** [value](v.md)\nof `x`.\n\nMore.\n'
-  expect([titleOf(page), summaryOf(page)]).toEqual(['The x', 'Returns one value of x.'])
+  expect({ title: titleOf(page), summary: summaryOf(page) }).toEqual({
+    title: 'The x',
+    summary: 'Returns one value of x.',
+  })
 })

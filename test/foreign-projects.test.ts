@@ -53,7 +53,10 @@ test('the code of README and its pages, and how to read an .env, compile with th
   const types = "import 'vite/client'\nimport { createAuthConfig } from 'agent-auth'\n"
   const code = `createAuthConfig({ authUrl: ${inNode}, baseUrl: ${inVite}, clientId: 'x', redirectUri: 'x' })\n`
   writeFileSync(`${project}/env.ts`, types + code)
-  expect([problemsIn(project, init), inNode]).toEqual([[], "process.env.AGENT_AUTH_URL ?? ''"])
+  expect({ problems: problemsIn(project, init), inNode }).toEqual({
+    problems: [],
+    inNode: "process.env.AGENT_AUTH_URL ?? ''",
+  })
 })
 
 test.each(['authUrl', 'baseUrl', 'clientId'] as const)(

@@ -102,10 +102,16 @@ test('of two commands that need the same packages at once, one installs them and
   const { folder, npmRuns, go } = folderAndNpm()
   const printed = printedHere()
   const both = [installIn(folder), installIn(folder)]
-  await expect.poll(() => [npmRuns(), printed()]).toEqual([1, expect.stringMatching(waiting)])
+  await expect
+    .poll(() => ({ runsCount: npmRuns(), printed: printed() }))
+    .toEqual({ runsCount: 1, printed: expect.stringMatching(waiting) })
   go()
   await Promise.all(both)
-  expect([npmRuns(), hasItsPackages(folder), existsSync(join(folder, '.installing'))]).toEqual([1, true, false])
+  expect({
+    runsCount: npmRuns(),
+    hasPackages: hasItsPackages(folder),
+    isLocked: existsSync(join(folder, '.installing')),
+  }).toEqual({ runsCount: 1, hasPackages: true, isLocked: false })
 })
 
 test('an installation that failed lets the next command try', async () => {
@@ -115,7 +121,10 @@ test('an installation that failed lets the next command try', async () => {
   await expect(installIn(folder)).rejects.toThrow('ended with exit code 7')
   rmSync(join(folder, 'node_modules/.package-lock.json'))
   await expect(installIn(folder)).rejects.toThrow('ended with exit code 7')
-  expect([npmRuns(), printed()]).toEqual([2, expect.not.stringMatching(waiting)])
+  expect({ runsCount: npmRuns(), printed: printed() }).toEqual({
+    runsCount: 2,
+    printed: expect.not.stringMatching(waiting),
+  })
 })
 
 test('a command ends the lock of one that was killed, and not the lock of one that still runs', async () => {
@@ -133,5 +142,5 @@ test('a command ends the lock of one that was killed, and not the lock of one th
   await expect.poll(lastRenewalMs).toBeGreaterThan(startedMs)
   go()
   await Promise.all(installed)
-  expect([owner === 'killed', npmRuns()]).toEqual([false, 1])
+  expect({ isOwnerKilled: owner === 'killed', runsCount: npmRuns() }).toEqual({ isOwnerKilled: false, runsCount: 1 })
 })

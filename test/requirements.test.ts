@@ -33,8 +33,12 @@ test('every failure of the field has a test that names it, or a reason why this 
   expect(rows.length + others.length).toBe(96)
   const sentence = expect.stringMatching(/^[A-Z].{20,}\.$/)
   for (const [id, { failure, reason }] of others) {
-    expect([rows.includes(id), named.has(id)]).toEqual([false, false])
-    expect([id, failure, reason]).toEqual([expect.stringMatching(/^F\d{3}$/), sentence, sentence])
+    expect({ isRow: rows.includes(id), isNamed: named.has(id) }).toEqual({ isRow: false, isNamed: false })
+    expect({ id, failure, reason }).toEqual({
+      id: expect.stringMatching(/^F\d{3}$/),
+      failure: sentence,
+      reason: sentence,
+    })
   }
 })
 

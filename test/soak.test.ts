@@ -64,12 +64,12 @@ test('runs: the ordinary size, and under a soak as many repeats as the long one 
   const sized = (share?: string): unknown => {
     if (share !== undefined) process.env.SOAK_SHARE = share
     const { repeats, timeout } = runs(600, 40_000, 60_000).options
-    return [repeats, timeout]
+    return { repeats, timeoutMs: timeout }
   }
-  expect(sized()).toEqual([0, 60_000])
-  expect(sized('1')).toEqual([66, 600_000])
-  expect(sized('0.02')).toEqual([1, 600_000])
-  expect(sized('0.0001')).toEqual([0, 600_000])
+  expect(sized()).toEqual({ repeats: 0, timeoutMs: 60_000 })
+  expect(sized('1')).toEqual({ repeats: 66, timeoutMs: 600_000 })
+  expect(sized('0.02')).toEqual({ repeats: 1, timeoutMs: 600_000 })
+  expect(sized('0.0001')).toEqual({ repeats: 0, timeoutMs: 600_000 })
 })
 
 /** Soaks the tests of test/support/soak-fixture, row by row; gives what was printed for each. */

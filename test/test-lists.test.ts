@@ -29,3 +29,16 @@ test('every test that needs Chromium is one of npm run test:e2e', () => {
   const run = e2eTests.map((pattern) => pattern.replace(/\*\*.*$/, ''))
   expect(inChromium.filter((file) => !run.some((beginning) => file.startsWith(beginning)))).toEqual([])
 })
+
+test('the tests of a source file have its name', () => {
+  const names = new Set(
+    sourceFiles(`${root}src`)
+      .flatMap((file) => file.split('/'))
+      .map((part) => part.replace(/\.ts$/, '')),
+  )
+  const files = ['bearer', 'config', 'core', 'session', 'storage', 'token-endpoint'].flatMap((room) =>
+    readdirSync(`${root}test/${room}`).filter((file) => file.endsWith('.test.ts')),
+  )
+  expect(files.length).toBeGreaterThan(50)
+  expect(files.filter((file) => !names.has(file.replace(/\..*$/, '')))).toEqual([])
+})

@@ -55,7 +55,7 @@ function placeOf(specifier: string, from: string): string | undefined {
   return specifier === 'agent-service' ? 'service/src/index.ts' : undefined
 }
 
-/** `test/session/clock.test.ts` is named after `src/session.ts` and after each file of `src/session/`. */
+/** `test/session/freshness.test.ts` is named after `src/session.ts` and after each file of `src/session/`. */
 function isNamedAfter(test: string, file: string): boolean {
   if (test.startsWith('service/') !== file.startsWith('service/')) return false
   const names = file

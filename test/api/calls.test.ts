@@ -69,9 +69,9 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
     })
     const second = await session.getAccessToken()
     expect(second).not.toBe(first)
-    expect(apiCalls().map(({ status, authorization, body }) => [status, authorization, body])).toEqual([
-      [401, `Bearer ${first}`, JSON.stringify(newAgent)],
-      [200, `Bearer ${second}`, JSON.stringify(newAgent)],
+    expect(apiCalls().map(({ status, authorization, body }) => ({ status, authorization, body }))).toEqual([
+      { status: 401, authorization: `Bearer ${first}`, body: JSON.stringify(newAgent) },
+      { status: 200, authorization: `Bearer ${second}`, body: JSON.stringify(newAgent) },
     ])
     expect(refreshes()).toHaveLength(1)
     expect(await countOfAgents(send, 'Caf\u00e9 Helper')).toBe(1)

@@ -125,7 +125,7 @@ describe('refusals in any form', () => {
   it('has no faults and no field errors without a 422', async () => {
     const { api } = await wiredApi(respond(400, {}, { detail: [{ loc: ['body'], msg: 'no', type: 'no' }] }))
     const error = await apiFailure(search(api))
-    expect([error.faults, Object.keys(error.fieldErrors())]).toEqual([[], []])
+    expect({ faults: error.faults, fields: Object.keys(error.fieldErrors()) }).toEqual({ faults: [], fields: [] })
   })
 })
 
@@ -237,7 +237,11 @@ describe('what an error shows', () => {
       assertNoLeak(error)
       expect(Object.keys(error)).toEqual(['code', 'retryable', 'status'])
       expect(inspect(error, { showHidden: true })).not.toContain(token)
-      expect([error.errorType, error.errorMessage, error.body?.includes(hidden)]).toEqual([hidden, hidden, true])
+      expect({ type: error.errorType, message: error.errorMessage, isInBody: error.body?.includes(hidden) }).toEqual({
+        type: hidden,
+        message: hidden,
+        isInBody: true,
+      })
     }
   })
 
@@ -257,7 +261,7 @@ describe('what an error shows', () => {
     const reason = new TypeError('fetch failed', { cause: { code: Symbol('ECONNREFUSED') } })
     const { fetch, calls } = scriptedFetch(reason)
     const error = await apiFailure(search(createAgentApi({ baseUrl: 'https://api.example.com', fetch })))
-    expect([error.code, calls.length]).toEqual(['request_failed', 1])
+    expect({ code: error.code, callsCount: calls.length }).toEqual({ code: 'request_failed', callsCount: 1 })
   })
 
   it('in a page, a failed fetch names the origin and the usual causes: not running, CORS and CSP [C-063]', async () => {
@@ -277,11 +281,11 @@ describe('what an error shows', () => {
   it('is known by its marker, and messages are short', async () => {
     const { api } = await wiredApi(respond(403, {}, 'missing permission'))
     const error = await apiFailure(create(api))
-    expect([isAgentApiError(error), isAgentApiError(new Error('no')), isAgentApiError(null)]).toEqual([
-      true,
-      false,
-      false,
-    ])
+    expect({
+      apiError: isAgentApiError(error),
+      otherError: isAgentApiError(new Error('no')),
+      nothing: isAgentApiError(null),
+    }).toEqual({ apiError: true, otherError: false, nothing: false })
     expect(error.message.length).toBeLessThan(160)
   })
 })

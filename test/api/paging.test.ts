@@ -120,7 +120,7 @@ describe('pages', () => {
   it('total is the count of the first page, which the iteration then uses', async () => {
     const agents = table(300)
     const rows = agents.api.parentAgents.searchAll()
-    expect([await rows.total(), await rows.total()]).toEqual([300, 300])
+    expect({ first: await rows.total(), second: await rows.total() }).toEqual({ first: 300, second: 300 })
     expect(offsets(agents)).toEqual([0])
     expect(await idsOf(rows)).toEqual(upTo(300))
     expect(offsets(agents)).toEqual([0, 250])
@@ -131,9 +131,9 @@ describe('pages', () => {
   it('maxRows ends the iteration and asks for no more rows than that', async () => {
     const agents = table(1_000)
     expect(await idsOf(agents.api.parentAgents.searchAll({}, { maxRows: 260 }))).toEqual(upTo(260))
-    expect(agents.pages.map(({ limit, offset }) => [limit, offset])).toEqual([
-      [250, 0],
-      [10, 250],
+    expect(agents.pages.map(({ limit, offset }) => ({ limit, offset }))).toEqual([
+      { limit: 250, offset: 0 },
+      { limit: 10, offset: 250 },
     ])
   })
 })
@@ -150,12 +150,12 @@ describe('rows that move while they are read', () => {
     const agents = table(20)
     agents.before = (page) => void (page === 2 && agents.ids.splice(0, 3))
     expect(await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))).toEqual(upTo(20))
-    expect(agents.pages.map(({ limit, offset }) => [limit, offset])).toEqual([
-      [5, 0],
-      [5, 5],
-      [5, 10],
-      [3, 7],
-      [5, 15],
+    expect(agents.pages.map(({ limit, offset }) => ({ limit, offset }))).toEqual([
+      { limit: 5, offset: 0 },
+      { limit: 5, offset: 5 },
+      { limit: 5, offset: 10 },
+      { limit: 3, offset: 7 },
+      { limit: 5, offset: 15 },
     ])
   })
 
@@ -179,9 +179,11 @@ describe('rows that move while they are read', () => {
     agents.ids[900] = 1
     agents.ids[2_500] = 2
     const ids = await idsOf(agents.api.parentAgents.searchAll())
-    expect([ids.length, ids.filter((id) => id === 1).length, ids.filter((id) => id === 2).length]).toEqual([
-      2_999, 1, 2,
-    ])
+    expect({
+      idsCount: ids.length,
+      onesCount: ids.filter((id) => id === 1).length,
+      twosCount: ids.filter((id) => id === 2).length,
+    }).toEqual({ idsCount: 2_999, onesCount: 1, twosCount: 2 })
   })
 
   it('rows that moved are fetched also if that leaves the last page empty', async () => {
@@ -264,10 +266,7 @@ describe('the next page', () => {
       }
     }
     expect(await failure(call())).toMatchObject({ code: 'aborted' })
-    expect([seen, offsets(agents)]).toEqual([
-      [1, 2, 3],
-      [0, 10],
-    ])
+    expect({ seen, offsets: offsets(agents) }).toEqual({ seen: [1, 2, 3], offsets: [0, 10] })
     const late = agents.api.parentAgents.searchAll({}, { signal: controller.signal })
     expect(await failure(idsOf(late))).toMatchObject({ code: 'aborted' })
     expect(await failure(late.total())).toMatchObject({ code: 'aborted' })

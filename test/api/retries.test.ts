@@ -168,7 +168,7 @@ describe('when it is sent again', () => {
     const { api, time, sentAtMs } = rig([busy('60')])
     const error = await apiFailure(time.until(api.parentAgents.search()))
     expect(error).toMatchObject({ status: 429, retryable: true, details: { retryAfterMs: 60_000 } })
-    expect([sentAtMs.length, time.nowMs()]).toEqual([1, 0])
+    expect({ requestsCount: sentAtMs.length, nowMs: time.nowMs() }).toEqual({ requestsCount: 1, nowMs: 0 })
   })
 })
 
@@ -188,7 +188,7 @@ describe('the end of a call', () => {
   it('timeout covers the retries too, and a fetch that does not listen to its signal', async () => {
     const { api, time, sentAtMs } = rig([() => json({}, { status: 503 }), () => new Promise(() => {})])
     expect(await apiFailure(time.until(api.parentAgents.search()))).toMatchObject({ code: 'timeout' })
-    expect([time.nowMs(), sentAtMs.length]).toEqual([30_000, 2])
+    expect({ nowMs: time.nowMs(), requestsCount: sentAtMs.length }).toEqual({ nowMs: 30_000, requestsCount: 2 })
   })
 
   it('aborted before it is sent, while it runs and while it waits; nothing is sent after that', async () => {
@@ -251,8 +251,8 @@ describe('options', () => {
     const api = createAgentApi({ baseUrl: `${baseUrl}/v1//`, fetch, clock: undefined, ...options })
     const search = { limit: undefined, filters: undefined, active: undefined }
     await api.parentAgents.search(search, { ...options, signal: undefined, extraMembers: undefined })
-    expect(calls.map(({ url, init }) => [url, init.method, init.body, init.redirect])).toEqual([
-      [`${baseUrl}/v1/api/parent_agents/search`, 'POST', '{}', 'manual'],
+    expect(calls.map(({ url, init: { method, body, redirect } }) => ({ url, method, body, redirect }))).toEqual([
+      { url: `${baseUrl}/v1/api/parent_agents/search`, method: 'POST', body: '{}', redirect: 'manual' },
     ])
     expect(new Headers(calls[0]?.init.headers).get('content-type')).toBe('application/json')
   })
@@ -260,16 +260,16 @@ describe('options', () => {
   it('onResponse sees each response, also that of a success, and may read a clone of it', async () => {
     const time = virtualTime()
     const { fetch } = scriptedFetch(() => json({}, { status: 503 }), found)
-    const seen: Promise<[number, unknown]>[] = []
+    const seen: Promise<{ status: number; body: unknown }>[] = []
     const onResponse = (response: Response): void => {
       const clone = response.clone()
-      seen.push(clone.json().then((body: unknown) => [response.status, body]))
+      seen.push(clone.json().then((body: unknown) => ({ status: response.status, body })))
     }
     const api = createAgentApi({ baseUrl, fetch, clock: time.clock, onResponse })
     await time.until(api.parentAgents.search())
     expect(await Promise.all(seen)).toEqual([
-      [503, {}],
-      [200, envelope({ items: [], count: 0 })],
+      { status: 503, body: {} },
+      { status: 200, body: envelope({ items: [], count: 0 }) },
     ])
   })
 })

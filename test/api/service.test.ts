@@ -39,7 +39,10 @@ const newAgent = { agent_name: 'Contract Reader', description: 'Reads contracts.
 describe('the endpoints', () => {
   it('search resolves to the rows of one page and their count', async () => {
     const { items, count } = await api.parentAgents.search({ limit: 2, offset: 1, search_value: 'reader' })
-    expect([items.length <= 2, count >= items.length]).toEqual([true, true])
+    expect({ isWithinLimit: items.length <= 2, isWithinCount: count >= items.length }).toEqual({
+      isWithinLimit: true,
+      isWithinCount: true,
+    })
     expect(JSON.parse(sent[0]?.body ?? '')).toEqual({ limit: 2, offset: 1, search_value: 'reader' })
     expect(sent[0]?.authorization).toMatch(/^Bearer ./)
     const { items: all } = await api.parentAgents.search()

@@ -55,7 +55,7 @@ describe('a login through the backend', () => {
 
   test('an error of a later version of this library, whose code is unknown here, is a 502', () => {
     const code = 'code_of_a_later_version' as never
-    expect([statusOf(code), pageStatusOf(code)]).toEqual([502, 502])
+    expect({ status: statusOf(code), pageStatus: pageStatusOf(code) }).toEqual({ status: 502, pageStatus: 502 })
   })
 
   test('a request with a wrong method gets 405 and the right method', async () => {

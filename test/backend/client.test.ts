@@ -20,7 +20,11 @@ describe('state', () => {
     const { client, page } = backendClientRig()
     expect(client.state).toEqual({ status: 'loading' })
     expect(await client.ready()).toEqual(signedIn)
-    expect([client.state, client.claims, client.session.state]).toEqual([signedIn, claims, signedIn])
+    expect({ state: client.state, claims: client.claims, sessionState: client.session.state }).toEqual({
+      state: signedIn,
+      claims,
+      sessionState: signedIn,
+    })
     expect(page.requests).toEqual(['GET /auth/session*'])
   })
 

@@ -83,11 +83,14 @@ test('a session in use outlasts a storage that takes no writes for longer than i
   fault.writes = 'fail'
   for (let round = 0; round < 6; round++) {
     clock.advance(idleMs / 2)
-    expect([await used(rig.backend, here), await used(other, there)]).toEqual([true, true])
+    expect({ here: await used(rig.backend, here), there: await used(other, there) }).toEqual({
+      here: true,
+      there: true,
+    })
   }
   fault.writes = 'work'
   clock.advance(2_000)
-  expect([await used(rig.backend, here), await used(other, there)]).toEqual([true, true])
+  expect({ here: await used(rig.backend, here), there: await used(other, there) }).toEqual({ here: true, there: true })
   expect(written.at(-1)).toMatch(/:last-use$/)
   fault.writes = 'fail'
   clock.advance(idleMs)
@@ -116,7 +119,10 @@ test('pages learn when an idle session ends, and keep it by no question, however
   const before = written.length
   for (const left of [0.8, 0.6, 0.4, 0.2]) {
     clock.advance(idleMs * 0.2)
-    expect([await endsInMs(here), await endsInMs(there)]).toEqual([idleMs * left, idleMs * left])
+    expect({ hereMs: await endsInMs(here), thereMs: await endsInMs(there) }).toEqual({
+      hereMs: idleMs * left,
+      thereMs: idleMs * left,
+    })
   }
   clock.advance(idleMs * 0.2)
   expect(await statuses(here, there)).toEqual(['signed-out', 'signed-out'])

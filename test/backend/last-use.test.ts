@@ -20,5 +20,8 @@ test('a storage that never responds delays a use by a second, and the next uses 
   await vi.advanceTimersByTimeAsync(1)
   expect(isNoted).toBe(true)
   clock.advance(1_000)
-  expect([uses.note('name'), setItem.mock.calls.length]).toEqual([undefined, 1])
+  expect({ note: uses.note('name'), writesCount: setItem.mock.calls.length }).toStrictEqual({
+    note: undefined,
+    writesCount: 1,
+  })
 })

@@ -311,20 +311,31 @@ describe('the callback', () => {
   test('each failure has a code of its own and a way to try again [C-022 C-024 F020]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
-    const answerTo = async (query: string): Promise<[number, string | undefined, string]> => {
+    const answerTo = async (query: string): Promise<{ status: number; code: string | undefined; link: string }> => {
       const { pathname, searchParams } = await browser.goToCallback('/agents?a=1')
       const url = `${pathname}?${query}&state=${searchParams.get('state')}`
       const answered = await browser.send(url, {}, 'cross-site')
       const html = await answered.text()
-      return [answered.status, /<code>(\w+)/.exec(html)?.[1], /href="([^"]*)"/.exec(html)?.[1] ?? '']
+      return {
+        status: answered.status,
+        code: /<code>(\w+)/.exec(html)?.[1],
+        link: /href="([^"]*)"/.exec(html)?.[1] ?? '',
+      }
     }
     const again = '/auth/login?return_to=%2Fagents%3Fa%3D1'
-    expect(await answerTo('error=access_denied&error_description=<script>')).toEqual([403, 'login_denied', again])
-    expect(await answerTo('error=server_error')).toEqual([400, 'login_failed', again])
-    expect(await answerTo('code=a&code=b')).toEqual([400, 'callback_malformed', again])
-    expect(await answerTo('code=wrong')).toEqual([400, 'grant_rejected', again])
+    expect(await answerTo('error=access_denied&error_description=<script>')).toEqual({
+      status: 403,
+      code: 'login_denied',
+      link: again,
+    })
+    expect(await answerTo('error=server_error')).toEqual({ status: 400, code: 'login_failed', link: again })
+    expect(await answerTo('code=a&code=b')).toEqual({ status: 400, code: 'callback_malformed', link: again })
+    expect(await answerTo('code=wrong')).toEqual({ status: 400, code: 'grant_rejected', link: again })
     const page = await browser.send('/auth/callback?code=c&state=unknown')
-    expect([page.status, /<code>(\w+)/.exec(await page.text())?.[1]]).toEqual([400, 'flow_not_found'])
+    expect({ status: page.status, code: /<code>(\w+)/.exec(await page.text())?.[1] }).toEqual({
+      status: 400,
+      code: 'flow_not_found',
+    })
     expect(page.headers.get('content-security-policy')).not.toContain('script-src')
     expect([...browser.cookies]).toEqual([])
   })

@@ -89,7 +89,7 @@ describe('sessions in memory', () => {
     expect(live.all().length).toBe(101)
     release()
     const statusOf = (key: string): string => live.acquire(key)[0].session.state.status
-    expect([statusOf('111'), statusOf('1')]).toEqual(['signed-in', 'loading'])
+    expect({ newest: statusOf('111'), dropped: statusOf('1') }).toEqual({ newest: 'signed-in', dropped: 'loading' })
   })
 
   test('a session with a refreshed token that was not written, because no read succeeded, stays [C-065 C-129]', async () => {

@@ -50,8 +50,11 @@ for (const kind of ['redis', 'postgres'] as const)
     expect(new Set(waiting.flat())).toEqual(new Set([200]))
     asleep.child.kill('SIGCONT')
     asleep.child.send('go')
-    expect([await asleep.answered, await dead.answered]).toEqual([200, 'no answer'])
-    expect([await backend.call(0, stopped), await backend.call(2, killed)]).toEqual([200, 200])
+    expect({ asleep: await asleep.answered, dead: await dead.answered }).toEqual({ asleep: 200, dead: 'no answer' })
+    expect({ stopped: await backend.call(0, stopped), killed: await backend.call(2, killed) }).toEqual({
+      stopped: 200,
+      killed: 200,
+    })
     // Each session whose response was not saved has one more refresh, and no third.
     expect(backend.refreshes()).toBe(people + 4)
   })

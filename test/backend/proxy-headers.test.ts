@@ -99,7 +99,10 @@ describe('headers', () => {
     const rig = await proxyRig(() => Response.json({}, { headers }), { backend: { proxyHeaders } })
     const answered = await rig.get('/api/items/7', { headers })
     const names = (found: Headers | undefined): string[] => Object.keys(headers).filter((name) => found?.has(name))
-    expect([names(rig.seen[0]?.headers), names(answered.headers)]).toEqual([['x-tenant'], ['x-total-count', 'link']])
+    expect({ request: names(rig.seen[0]?.headers), response: names(answered.headers) }).toEqual({
+      request: ['x-tenant'],
+      response: ['x-total-count', 'link'],
+    })
     await rig.get('/api/items/7', { headers: { ...headers, connection: 'x-tenant' } })
     expect(names(rig.seen[1]?.headers)).toEqual([])
   })

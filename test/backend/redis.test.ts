@@ -35,7 +35,7 @@ describe('a backend on Redis', () => {
     const { pathname, search } = await browser.goToCallback()
     const request = (): Request => browser.request(pathname + search, {}, 'cross-site')
     const [mine, theirs] = await Promise.all([rig.backend.handle(request()), other.handle(request())])
-    expect([mine?.status, theirs?.status]).toEqual([200, 200])
+    expect({ mine: mine?.status, theirs: theirs?.status }).toEqual({ mine: 200, theirs: 200 })
     expect(rig.sent.filter(({ url }) => url.includes('=authorization_code'))).toHaveLength(1)
     const [cookie = ''] = mine?.headers.getSetCookie() ?? []
     const [name = '', value = ''] = (cookie.split(';')[0] ?? '').split(/=(.*)/)

@@ -104,7 +104,8 @@ test(
           givenCount: expected.length,
         })
         for (const [at, template] of expected.entries()) {
-          if (!template.startsWith(':')) expect([sent[at], given[at]]).toEqual([template, template])
+          if (!template.startsWith(':'))
+            expect({ sent: sent[at], given: given[at] }).toEqual({ sent: template, given: template })
           else expect(decodeURIComponent(sent[at] ?? '')).toBe(decodeURIComponent(given[at] ?? ''))
           if (template.startsWith(':'))
             for (const read of readings(decodeURIComponent(sent[at] ?? ''))) expect(read).not.toMatch(unplain)

@@ -262,7 +262,10 @@ describe('a storage that fails', () => {
       expect((await there.logOut()).status).toBe(200)
       here.setCookie(...cookie)
       later(rig, 10_000)
-      expect([(await here.call()).status, (await here.call()).status]).toEqual([401, 401])
+      expect({ first: (await here.call()).status, second: (await here.call()).status }).toEqual({
+        first: 401,
+        second: 401,
+      })
     },
   )
 
@@ -446,7 +449,7 @@ describe('server code', () => {
       const { data } = (await answered.json()) as { data: { items: { tenant: string }[] } }
       return [...new Set(data.items.map(({ tenant }) => tenant))]
     }
-    expect([await tenants(ada), await tenants(ola)]).toEqual([['demo'], ['other']])
+    expect({ ada: await tenants(ada), ola: await tenants(ola) }).toEqual({ ada: ['demo'], ola: ['other'] })
     ola.setCookie(...ada.session())
     expect(await ola.status()).toBe('signed-out')
     const port = rig.browser(rig.another({ redirectUri: 'https://app2.demo.example/auth/callback' }))

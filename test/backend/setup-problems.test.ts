@@ -64,7 +64,7 @@ test.each<[what: string, at: string, headers?: Record<string, string>, redirectU
 ])('a login %s is no setup problem [C-127]', async (_, at, headers = {}, uri = redirectUri) => {
   const rig = await rigOf({ backend: { redirectUri: uri } })
   const answered = await rig.backend.handle(new Request(`${at}/auth/login`, { headers }))
-  expect([answered?.status, problemsOf(rig)]).toEqual([302, []])
+  expect({ status: answered?.status, problems: problemsOf(rig) }).toEqual({ status: 302, problems: [] })
 })
 
 test('localhost in place of 127.0.0.1 is another host [C-127]', async () => {

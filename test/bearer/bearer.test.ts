@@ -342,10 +342,10 @@ describe('platform errors that quote a secret', () => {
       { toString: () => `https://me:${made}@api.example.com/v1/x` } as URL,
     ]) {
       const error: unknown = await call(target).catch((reason: unknown) => reason)
-      expect([String(target).replace(made, ''), error]).toMatchObject([
-        String(target).replace(made, ''),
-        { code: 'origin_forbidden', retryable: false },
-      ])
+      expect({ target: String(target).replace(made, ''), error }).toMatchObject({
+        target: String(target).replace(made, ''),
+        error: { code: 'origin_forbidden', retryable: false },
+      })
       assertNoLeak(error, 'the refusal')
     }
   })

@@ -15,7 +15,9 @@ async function retried(challenge: Challenge): Promise<boolean> {
   for (const line of [challenge ?? []].flat()) headers.append('www-authenticate', line)
   const api = apiStub((_, index) => new Response(null, index === 0 ? { status: 401, headers } : {}))
   const response = await createBearerFetch(alwaysNewer, { baseUrl, fetch: api.fetch })(baseUrl)
-  expect([response.status, api.calls.length]).toEqual(api.calls.length === 2 ? [200, 2] : [401, 1])
+  expect({ status: response.status, callsCount: api.calls.length }).toEqual(
+    api.calls.length === 2 ? { status: 200, callsCount: 2 } : { status: 401, callsCount: 1 },
+  )
   return api.calls.length === 2
 }
 
@@ -160,10 +162,10 @@ describe('any header', () => {
       fc.asyncProperty(fc.array(challenge, { minLength: 1, maxLength: 4 }), comma, async (challenges, separator) => {
         const text = challenges.map((one) => written(one, separator)).join(separator)
         const error = challenges.flatMap(errorsOf)[0]
-        expect([text, await retried(text)]).toEqual([
+        expect({ text, isRetried: await retried(text) }).toEqual({
           text,
-          error !== 'insufficient_scope' && error !== 'invalid_request',
-        ])
+          isRetried: error !== 'insufficient_scope' && error !== 'invalid_request',
+        })
       }),
       { numRuns: wellFormed.numRuns },
     )

@@ -83,10 +83,10 @@ describe('the memory of judged URLs', () => {
     ['that may not get it', '../beside', undefined],
   ])('holds a URL %s', (_, path, url) => {
     const judge = countedJudge()
-    expect([judge(path), judge(path)]).toEqual([
-      { parses: 1, url },
-      { parses: 0, url },
-    ])
+    expect({ first: judge(path), second: judge(path) }).toEqual({
+      first: { parses: 1, url },
+      second: { parses: 0, url },
+    })
   })
 
   it('holds 64 URLs, and drops the first for the next one', () => {

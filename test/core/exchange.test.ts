@@ -148,7 +148,7 @@ describe('the request', () => {
 
   it.each(awkward)('a secret %j goes out as it is with basicEncoding raw [C-038]', async (clientSecret) => {
     const [id, ...rest] = await basicPair({ clientId: 'app', clientSecret, basicEncoding: 'raw' })
-    expect([id, rest.join(':')]).toEqual(['app', clientSecret])
+    expect({ clientId: id, clientSecret: rest.join(':') }).toEqual({ clientId: 'app', clientSecret })
   })
 
   it('a secret that can’t be encoded gives a typed error without it [C-038 C-063]', async () => {
@@ -168,7 +168,10 @@ async function basicPair(options: Partial<AuthConfigOptions>): Promise<string[]>
   await exchangeCode(config, await grantFor(config))
   const authorization = new Headers(calls[0]?.init.headers).get('authorization') ?? ''
   const body = new URLSearchParams(String(calls[0]?.init.body))
-  expect([body.has('client_id'), body.has('client_secret')]).toEqual([false, false])
+  expect({ hasClientId: body.has('client_id'), hasClientSecret: body.has('client_secret') }).toEqual({
+    hasClientId: false,
+    hasClientSecret: false,
+  })
   return Buffer.from(authorization.replace(/^Basic /, ''), 'base64')
     .toString('utf8')
     .split(':')

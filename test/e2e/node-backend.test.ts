@@ -136,7 +136,10 @@ describe('npm run example:backend', () => {
       await page.getByRole('button').click()
       const response = await answer
       const { cookie = '' } = await response.request().allHeaders()
-      expect([response.status(), cookie !== '']).toEqual([403, host === '127.0.0.1'])
+      expect({ status: response.status(), hasCookie: cookie !== '' }).toEqual({
+        status: 403,
+        hasCookie: host === '127.0.0.1',
+      })
       expect(await response.json()).toMatchObject({ code: 'origin_forbidden' })
     }
     await page.goto(example.origin)
@@ -255,11 +258,11 @@ for (const [processes, place, server, variable] of [
           { timeout: 45_000 },
         )
         .toBe(processes)
-      const after = [...(await ask(context, 16))].map((answer) => [
-        killed.has(Number.parseInt(answer, 10)),
-        answer.replace(/^\d+ /, ''),
-      ])
-      expect(after).toEqual(Array(processes).fill([false, 'signed-in']))
+      const after = [...(await ask(context, 16))].map((answer) => ({
+        isKilled: killed.has(Number.parseInt(answer, 10)),
+        status: answer.replace(/^\d+ /, ''),
+      }))
+      expect(after).toEqual(Array(processes).fill({ isKilled: false, status: 'signed-in' }))
       await page.reload()
       await page.getByText('12 agents').waitFor()
       await context.close()

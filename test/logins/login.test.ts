@@ -103,10 +103,10 @@ describe('a login at the service', () => {
       } else {
         expect(fields).toEqual(['code', 'code_verifier', 'redirect_uri'])
         expect(members).toEqual(['refresh_token'])
-        expect([exchange?.headers.authorization, refresh?.headers.authorization]).toEqual([
-          expect.stringMatching(/^Basic /),
-          expect.stringMatching(/^Basic /),
-        ])
+        expect({ exchange: exchange?.headers.authorization, refresh: refresh?.headers.authorization }).toEqual({
+          exchange: expect.stringMatching(/^Basic /),
+          refresh: expect.stringMatching(/^Basic /),
+        })
       }
     },
   )
@@ -159,7 +159,10 @@ describe('a login at the service', () => {
     const tokens = await logIn(service, config)
     const first = await refreshTokens(config, tokens)
     const second = await refreshTokens(config, first)
-    expect([first.refreshToken, second.refreshToken]).toEqual([tokens.refreshToken, tokens.refreshToken])
+    expect({ first: first.refreshToken, second: second.refreshToken }).toEqual({
+      first: tokens.refreshToken,
+      second: tokens.refreshToken,
+    })
     expect(await callApi(service, second)).toBe(200)
   })
 

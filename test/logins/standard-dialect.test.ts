@@ -74,10 +74,12 @@ describe('dialect standard', () => {
     const all = [tokens, first, second]
     expect(new Set(all.map(({ accessToken }) => accessToken)).size).toBe(3)
     expect(new Set(all.map(({ refreshToken }) => refreshToken)).size).toBe(3)
-    expect(events.map((event) => event.type === 'token_request' && [event.grant, event.outcome])).toEqual([
-      ['authorization_code', 'ok'],
-      ['refresh_token', 'ok'],
-      ['refresh_token', 'ok'],
+    expect(
+      events.map((event) => event.type === 'token_request' && { grant: event.grant, outcome: event.outcome }),
+    ).toEqual([
+      { grant: 'authorization_code', outcome: 'ok' },
+      { grant: 'refresh_token', outcome: 'ok' },
+      { grant: 'refresh_token', outcome: 'ok' },
     ])
 
     const own = kind === 'public' ? ['client_id'] : []

@@ -23,7 +23,7 @@ it.each<[string, unknown]>([
 })
 
 it('RequireSession takes a function and a component of memo as its fallback', () => {
-  expect([guarded(Door), guarded(memo(Door))]).toEqual(['<p>door</p>', '<p>door</p>'])
+  expect({ plain: guarded(Door), memo: guarded(memo(Door)) }).toEqual({ plain: '<p>door</p>', memo: '<p>door</p>' })
 })
 
 it.each(['value', 'authUrl', 'client'])('AuthProvider says what to pass in the place of %s', async (name) => {

@@ -27,9 +27,9 @@ it.each([
 ])('baseUrl ends in /api: fetch(%j) goes to %s', async (path, url, authorization) => {
   const { fetch, calls } = scriptedFetch(new Response())
   await createBearerFetch('token', { baseUrl: 'https://api.example.com/api', fetch })(path)
-  expect(calls.map(({ url, init }) => [url, new Headers(init.headers).get('authorization')])).toEqual([
-    [url, authorization],
-  ])
+  expect(
+    calls.map(({ url, init }) => ({ url, authorization: new Headers(init.headers).get('authorization') })),
+  ).toEqual([{ url, authorization }])
 })
 
 it('baseUrl with a path: without a page, a path outside of it is refused, and nothing is sent', async () => {
@@ -40,7 +40,9 @@ it('baseUrl with a path: without a page, a path outside of it is refused, and no
   vi.stubGlobal('location', { href: 'https://app.example.com/' })
   onTestFinished(() => void vi.unstubAllGlobals())
   await api('/parent_agents/search')
-  expect(calls.map(({ url, init }) => [url, init?.headers])).toEqual([['/parent_agents/search', undefined]])
+  expect(calls.map(({ url, init }) => ({ url, headers: init?.headers }))).toStrictEqual([
+    { url: '/parent_agents/search', headers: undefined },
+  ])
 })
 
 it('baseUrl ends in /api: a relative URL that begins with api/ is refused, because it would hold /api twice', async () => {
@@ -92,7 +94,7 @@ it.each(['http://localhost:4002', 'http://[::1]:4002'])(
     const { fetch, calls } = scriptedFetch(new Response(null, { status: 401 }))
     const url = `${other}/api/llm_models/search`
     await createBearerFetch('token', { baseUrl: 'http://127.0.0.1:4002', fetch })(url)
-    expect(calls.map(({ url, init }) => [url, init?.headers])).toEqual([[url, undefined]])
+    expect(calls.map(({ url, init }) => ({ url, headers: init?.headers }))).toStrictEqual([{ url, headers: undefined }])
     const strict = createBearerFetch('token', { baseUrl: 'http://127.0.0.1:4002', fetch, elsewhere: 'reject' })
     expect(await failure(strict(url))).toMatchObject({ code: 'origin_forbidden' })
     const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')

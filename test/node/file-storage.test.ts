@@ -54,7 +54,7 @@ describe('the file', () => {
     const before = process.umask(0)
     try {
       const { path, storage } = await written()
-      expect([modeOf(path), modeOf(dirname(path))]).toEqual([0o600, 0o700])
+      expect({ file: modeOf(path), folder: modeOf(dirname(path)) }).toEqual({ file: 0o600, folder: 0o700 })
       await storage.setItem('key', 'again')
       expect(modeOf(path)).toBe(0o600)
       expect(readdirSync(dirname(path))).toEqual(['sessions.json'])
@@ -288,7 +288,10 @@ describe('content that this version did not write', () => {
     const content = JSON.parse(readFileSync(path, 'utf8'))
     content.records.odd = { not: 'text' }
     writeFileSync(path, JSON.stringify(content))
-    expect([await storage.getItem('odd'), await storage.getItem('key')]).toEqual([null, 'value'])
+    expect({ odd: await storage.getItem('odd'), key: await storage.getItem('key') }).toEqual({
+      odd: null,
+      key: 'value',
+    })
   })
 })
 
@@ -363,7 +366,7 @@ describe('a process that was killed', () => {
       }
       return { path, text: `run ${runs}`, lasts: 'always' }
     })
-    expect([runs, readFileSync(path, 'utf8')]).toEqual([2, 'run 2'])
+    expect({ runs, text: readFileSync(path, 'utf8') }).toEqual({ runs: 2, text: 'run 2' })
   })
 
   test('a lock owner writes nothing after its lease was taken over [D-26]', async () => {

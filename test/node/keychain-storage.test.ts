@@ -95,7 +95,10 @@ describe('with the Secret Service of Linux', { tags: ['keychain'] }, () => {
     expect(readFileSync(path, 'utf8')).not.toContain('a record')
     expect(statSync(path).mode & 0o777).toBe(0o600)
     const next = keychainStorage(path, options)
-    expect([await next.getItem('key'), await next.protection()]).toEqual(['a record', 'keychain'])
+    expect({ record: await next.getItem('key'), protection: await next.protection() }).toEqual({
+      record: 'a record',
+      protection: 'keychain',
+    })
     const { AsyncEntry } = await realKeyring()
     const linux = { store: 'secret-service' } as const
     const text = await new AsyncEntry('my-tool', `agent-auth session key of ${realpathSync(path)}`, {
@@ -136,7 +139,10 @@ describe('a keychain that comes and goes', () => {
     const third = handle()
     await third.removeItem('key')
     await third.setItem('key', 'third')
-    expect([await third.getItem('key'), await third.protection()]).toEqual(['third', 'plain'])
+    expect({ record: await third.getItem('key'), protection: await third.protection() }).toEqual({
+      record: 'third',
+      protection: 'plain',
+    })
   })
 
   test('a keychain that refuses only reads keeps its key, and the records stay readable [C-056]', async () => {
@@ -151,7 +157,10 @@ describe('a keychain that comes and goes', () => {
     await refusing.setItem('another key', 'plain')
     expect([...keyring.entries]).toEqual(before)
     keyring.state = 'open'
-    expect([await handle().getItem('key'), await handle().getItem('another key')]).toEqual(['first', 'plain'])
+    expect({ key: await handle().getItem('key'), anotherKey: await handle().getItem('another key') }).toEqual({
+      key: 'first',
+      anotherKey: 'plain',
+    })
   })
 
   test('records of fileStorage are read, and encrypted at the next write [C-056]', async () => {
@@ -183,7 +192,10 @@ describe('a keychain that comes and goes', () => {
   test('the package is loaded once for many reads', async () => {
     const load = vi.fn(testKeyring('locked').load)
     const storage = keychainStorage(freshFile(onTestFinished), { keyring: load, name: 'my-tool' })
-    expect([await storage.getItem('key'), await storage.getItem('key')]).toEqual([null, null])
+    expect({ first: await storage.getItem('key'), second: await storage.getItem('key') }).toEqual({
+      first: null,
+      second: null,
+    })
     expect(load).toHaveBeenCalledTimes(1)
   })
 

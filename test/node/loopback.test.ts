@@ -108,10 +108,10 @@ test('signs in through the pages of the service, and leaves a page without the c
   service.dev.autoApprove(undefined)
   const account = service.people.find(({ tenant }) => tenant === 'demo') ?? { email: '', password: '' }
   let given: unknown[] = []
-  const pages: [string, string][] = []
+  const pages: { url: string; text: string }[] = []
   const browse: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
-    pages.push([response.url, await response.clone().text()])
+    pages.push({ url: response.url, text: await response.clone().text() })
     return response
   }
   const tokens = await signInWithLoopback(configWith(), {
@@ -126,7 +126,9 @@ test('signs in through the pages of the service, and leaves a page without the c
   expect(given).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/auth\/v1\/authorize\?[!-~]+$/)])
   const redirectUri = new URL(String(given[0])).searchParams.get('redirect_uri')
   expect(redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/)
-  await expect.poll(() => pages.at(-1)).toEqual([`${redirectUri}/done`, expect.stringContaining('return to the')])
+  await expect
+    .poll(() => pages.at(-1))
+    .toEqual({ url: `${redirectUri}/done`, text: expect.stringContaining('return to the') })
   expect(await isRefused(String(redirectUri))).toBe(true)
   const headers = { authorization: `Bearer ${tokens.accessToken}`, 'content-type': 'application/json' }
   const search = { method: 'POST', headers, body: '{}' }
@@ -226,7 +228,7 @@ describe('the listener', () => {
     }
     const origin = 'https://evil.test'
     const preflight = await send(callback, { origin, 'access-control-request-method': 'GET' }, 'OPTIONS')
-    expect([preflight.status, preflight.headers.allow]).toEqual([405, 'GET'])
+    expect({ status: preflight.status, allow: preflight.headers.allow }).toEqual({ status: 405, allow: 'GET' })
     const answer = await send(callback, { origin, host })
     expect(answer.status).toBe(303)
     for (const { headers } of [preflight, answer])
@@ -308,7 +310,8 @@ describe('a login that ends without tokens', () => {
     const exit = once(child, 'exit')
     child.kill('SIGINT')
     expect(await word).toEqual({ outcome: 'aborted', live: [] })
-    expect(await exit).toEqual([0, null])
+    const [code, signal] = await exit
+    expect({ code, signal }).toEqual({ code: 0, signal: null })
   })
 })
 
@@ -321,7 +324,8 @@ test('a login lets the process exit at once, although a browser keeps a connecti
   const exit = once(child, 'exit')
   await follow(await callbackFrom(authorizeUrl))
   expect(await word).toEqual({ outcome: 'signed in', live: [] })
-  expect(await exit).toEqual([0, null])
+  const [code, signal] = await exit
+  expect({ code, signal }).toEqual({ code: 0, signal: null })
 })
 
 /** Connects as a browser does that expects to send more. */

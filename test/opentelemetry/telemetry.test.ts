@@ -51,9 +51,9 @@ async function metric(name: string): Promise<MetricData | undefined> {
 }
 
 /** Returns the points of a metric so far, each as its value and its attributes. */
-async function points(name: string): Promise<[value: unknown, attributes: object][]> {
+async function points(name: string): Promise<{ value: unknown; attributes: object }[]> {
   const found = await metric(name)
-  return ((found?.dataPoints ?? []) as DataPoint<unknown>[]).map(({ value, attributes }) => [value, attributes])
+  return ((found?.dataPoints ?? []) as DataPoint<unknown>[]).map(({ value, attributes }) => ({ value, attributes }))
 }
 
 /** A backend in front of a real service, whose events are recorded. */
@@ -89,15 +89,15 @@ describe('over the real service', () => {
     const timed = events.flatMap((event) => ('durationMs' in event ? [event.durationMs] : []))
     const tookMs = spans().map(({ duration: [s, ns] }) => s * 1_000 + ns / 1_000_000)
     for (const [at, ms] of timed.entries()) expect(Math.abs((tookMs[at] ?? Number.NaN) - ms)).toBeLessThan(1)
-    expect(await points('refreshes')).toEqual([[1, { 'agent_auth.outcome': 'ok' }]])
-    expect(await points('logins')).toEqual([[1, { 'agent_auth.outcome': 'ok' }]])
+    expect(await points('refreshes')).toEqual([{ value: 1, attributes: { 'agent_auth.outcome': 'ok' } }])
+    expect(await points('logins')).toEqual([{ value: 1, attributes: { 'agent_auth.outcome': 'ok' } }])
     const durations = await points('operation.duration')
-    expect(durations.map(([, attributes]) => attributes)).toContainEqual({
+    expect(durations.map(({ attributes }) => attributes)).toContainEqual({
       'agent_auth.operation': 'proxy',
       ...route,
       ...status,
     })
-    expect(durations.map(([value]) => (value as { count: number }).count)).toEqual([1, 1, 1, 1])
+    expect(durations.map(({ value }) => (value as { count: number }).count)).toEqual([1, 1, 1, 1])
   })
 
   test('neither a span nor a metric holds a token, a code, the cookie, a query, a user or a session', async () => {
@@ -126,7 +126,7 @@ describe('over the real service', () => {
     const { rig } = await observed()
     const answered = await rig.browser().send('/auth/callback?error=access_denied&state=x', {}, 'cross-site')
     expect(answered.status).toBeGreaterThanOrEqual(400)
-    expect(await points('logins')).toEqual([[1, { 'agent_auth.outcome': 'flow_not_found' }]])
+    expect(await points('logins')).toEqual([{ value: 1, attributes: { 'agent_auth.outcome': 'flow_not_found' } }])
     expect(named('login').map(({ attributes }) => attributes)).toEqual([{ 'error.type': 'flow_not_found' }])
   })
 
@@ -141,7 +141,7 @@ describe('over the real service', () => {
       expect(named('proxy')[0]?.parentSpanContext?.spanId).toBe(parent.spanContext().spanId)
       expect((await browser.send(searchPath, { method: 'POST' })).status).toBe(403)
       const refused = { 'http.request.method': 'POST', 'http.route': searchPath, 'agent_auth.reason': 'cross_site' }
-      expect(await points('proxy.refused')).toEqual([[1, refused]])
+      expect(await points('proxy.refused')).toEqual([{ value: 1, attributes: refused }])
     } finally {
       context.disable()
     }
@@ -164,7 +164,7 @@ test('a token endpoint that is away: the refresh is counted by its class, and bo
     { 'error.type': 'not_sent' },
     { 'error.type': 'temporarily_unavailable', 'http.response.status_code': 503 },
   ])
-  expect(await points('refreshes')).toEqual([[1, { 'agent_auth.outcome': 'not_sent' }]])
+  expect(await points('refreshes')).toEqual([{ value: 1, attributes: { 'agent_auth.outcome': 'not_sent' } }])
 })
 
 test('33 requests at once: the depth of the queue rises by one, and falls', async () => {
@@ -175,13 +175,13 @@ test('33 requests at once: the depth of the queue rises by one, and falls', asyn
   const browser = rig.browser()
   await browser.logIn()
   const calls = Array.from({ length: 33 }, () => browser.call())
-  await expect.poll(() => points('proxy.waiting')).toEqual([[1, {}]])
+  await expect.poll(() => points('proxy.waiting')).toEqual([{ value: 1, attributes: {} }])
   for (let sent = 0; sent < 33; sent++) {
     await expect.poll(() => held.length).toBeGreaterThan(sent)
     held[sent]?.()
   }
   await Promise.all(calls)
-  expect(await points('proxy.waiting')).toEqual([[0, {}]])
+  expect(await points('proxy.waiting')).toEqual([{ value: 0, attributes: {} }])
 })
 
 test('each session that ends is counted once, by its reason, and one that another process ended apart', async () => {
@@ -198,10 +198,10 @@ test('each session that ends is counted once, by its reason, and one that anothe
   // In any order, because records are removed after the response.
   const byReason = async (): Promise<object> =>
     Object.fromEntries(
-      (await points('sessions.ended')).map(([value, attributes]) => [Object.values(attributes)[0], value]),
+      (await points('sessions.ended')).map(({ value, attributes }) => [Object.values(attributes)[0], value]),
     )
   await expect.poll(byReason).toEqual({ signed_out: 1, ended: 1, idle: 1 })
-  expect(await points('sessions.lost')).toEqual([[expect.any(Number), {}]])
+  expect(await points('sessions.lost')).toEqual([{ value: expect.any(Number), attributes: {} }])
 })
 
 test('a storage that fails is a count of its operations, and of what became of the sessions', async () => {
@@ -216,9 +216,9 @@ test('a storage that fails is a count of its operations, and of what became of t
   works = false
   expect((await browser.call()).status).toBe(200)
   expect(await points('storage.errors')).toEqual([
-    [1, { 'agent_auth.operation': 'setItem', 'error.type': 'ECONNRESET' }],
+    { value: 1, attributes: { 'agent_auth.operation': 'setItem', 'error.type': 'ECONNRESET' } },
   ])
-  expect(await points('storage.degraded')).toEqual([[1, { 'agent_auth.reason': 'write_failed' }]])
+  expect(await points('storage.degraded')).toEqual([{ value: 1, attributes: { 'agent_auth.reason': 'write_failed' } }])
 })
 
 const route = { 'http.request.method': 'POST', 'http.route': '/api/agents' }
@@ -246,7 +246,7 @@ const counts: [name: string, event: BackendEvent, attributes: object][] = [
 
 test.each(counts)('%s counts %o once', async (name, event, attributes) => {
   telemetry().onEvent(event)
-  expect(await points(name)).toEqual([[1, attributes]])
+  expect(await points(name)).toEqual([{ value: 1, attributes }])
 })
 
 test('a login of 250 ms is a span of 250 ms, and 0.25 s in the histogram with the buckets for HTTP', async () => {
@@ -272,10 +272,13 @@ test('a proxied request is an error from status 500 on, and its type is the stat
   const { onEvent } = telemetry()
   for (const status of [499, 500]) onEvent({ type: 'proxied', route: 'POST /api/agents', status, durationMs: 1 })
   onEvent({ type: 'proxied', route: 'POST /api/agents', status: 502, durationMs: 1, cause })
-  expect(named('proxy').map(({ status, attributes }) => [status.code, attributes])).toEqual([
-    [SpanStatusCode.UNSET, { ...route, 'http.response.status_code': 499 }],
-    [SpanStatusCode.ERROR, { ...route, 'http.response.status_code': 500, 'error.type': '500' }],
-    [SpanStatusCode.ERROR, { ...route, 'http.response.status_code': 502, 'error.type': 'TypeError' }],
+  expect(named('proxy').map(({ status, attributes }) => ({ code: status.code, attributes }))).toEqual([
+    { code: SpanStatusCode.UNSET, attributes: { ...route, 'http.response.status_code': 499 } },
+    { code: SpanStatusCode.ERROR, attributes: { ...route, 'http.response.status_code': 500, 'error.type': '500' } },
+    {
+      code: SpanStatusCode.ERROR,
+      attributes: { ...route, 'http.response.status_code': 502, 'error.type': 'TypeError' },
+    },
   ])
 })
 
@@ -289,7 +292,7 @@ test('without options it takes the global tracer and meter at the first event, s
     onEvent({ type: 'login_started' })
     expect(named('login')).toHaveLength(1)
     expect(spy.mock.calls.map(([name]) => name)).toEqual(['agent-auth'])
-    expect(await points('logins')).toEqual([[1, { 'agent_auth.outcome': 'ok' }]])
+    expect(await points('logins')).toEqual([{ value: 1, attributes: { 'agent_auth.outcome': 'ok' } }])
     const scopes = metricExporter
       .getMetrics()
       .flatMap(({ scopeMetrics }) => scopeMetrics.map(({ scope }) => scope.name))

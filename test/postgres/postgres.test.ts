@@ -250,7 +250,10 @@ describe('a lock in PostgreSQL that is lost', () => {
         await expect(one.removeItem(key)).rejects.toMatchObject(retryable)
       }
     })
-    expect([await two.getItem('name'), await two.getItem('another')]).toEqual(['while held', 'while held'])
+    expect({ name: await two.getItem('name'), another: await two.getItem('another') }).toEqual({
+      name: 'while held',
+      another: 'while held',
+    })
   })
 
   test('two holders: one commit, that of the one who has the lock, and its lock stays [C-056 C-073]', async () => {

@@ -44,7 +44,7 @@ describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
     await Promise.all([ada.session.signIn(testTokens('ada')), ben.session.signIn(testTokens('ben'))])
     for (let round = 0; round < 1_000; round++) {
       const tokens = await Promise.all([ada.session.getAccessToken(), ben.session.getAccessToken()])
-      expect([render(ada), render(ben)]).toEqual(['<p>loading</p>', '<p>loading</p>'])
+      expect({ ada: render(ada), ben: render(ben) }).toEqual({ ada: '<p>loading</p>', ben: '<p>loading</p>' })
       expect(tokens).toEqual(['access-of-ada', 'access-of-ben'])
     }
   })

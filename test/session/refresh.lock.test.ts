@@ -271,7 +271,7 @@ describe('the critical section', () => {
     const [name = ''] = records.items.keys()
     const next = storage.withLock?.(name, async () => time.nowMs())
     expect((await time.until(next ?? never())) - startMs).toBe(10_000)
-    expect([writes, service.sent.length]).toEqual([2, 2])
+    expect({ writes, sentCount: service.sent.length }).toEqual({ writes: 2, sentCount: 2 })
     expect(await time.until(call)).toEqual({ resolved: expect.any(String) })
   })
 

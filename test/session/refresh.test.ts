@@ -139,7 +139,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(2)
     release()
     const [first, second] = await Promise.all(calls)
-    expect([service.familyOf(first), service.familyOf(second)]).toEqual([1, 2])
+    expect({ first: service.familyOf(first), second: service.familyOf(second) }).toEqual({ first: 1, second: 2 })
   })
 })
 

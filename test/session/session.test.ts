@@ -387,10 +387,13 @@ describe('what an app sees', () => {
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle({ step: () => flush() }) })
     const found: unknown[] = []
-    session.subscribe(() => void found.push(session.state.status, records.record()?.rev))
+    session.subscribe(() => void found.push({ status: session.state.status, revision: records.record()?.rev }))
     await session.ready()
     await session.signIn(service.issue())
-    expect(found).toEqual(['signed-out', undefined, 'signed-in', 1])
+    expect(found).toStrictEqual([
+      { status: 'signed-out', revision: undefined },
+      { status: 'signed-in', revision: 1 },
+    ])
   })
 
   test('a call inside the first signed-in event gets the token, and listeners run outside the lock [F035]', async () => {

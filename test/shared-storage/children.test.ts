@@ -28,7 +28,8 @@ for (const [file, start] of Object.entries(starts))
     const child = await start()
     await nextWord(child)
     child.disconnect()
-    expect(await once(child, 'exit')).toEqual([0, null])
+    const [code, signal] = await once(child, 'exit')
+    expect({ code, signal }).toEqual({ code: 0, signal: null })
   })
 
 test('backend-child.ts ends when the process that started it has ended', { tags: ['redis'] }, async () => {
@@ -36,6 +37,7 @@ test('backend-child.ts ends when the process that started it has ended', { tags:
   const { children } = await backendProcesses(onTestFinished, size)
   for (const child of children) {
     child.disconnect()
-    expect(await once(child, 'exit')).toEqual([0, null])
+    const [code, signal] = await once(child, 'exit')
+    expect({ code, signal }).toEqual({ code: 0, signal: null })
   }
 })

@@ -40,7 +40,7 @@ export interface LaunchOptions {
 }
 
 /** Called with each browser that starts, before it opens a page. */
-export const launchListeners = new Set<(browser: Browser) => void>()
+export const launchListeners: Set<(browser: Browser) => void> = new Set()
 
 /** A real, headless Chromium. Open a context per test, and close the browser at the end of the file. */
 export async function launchChromium({

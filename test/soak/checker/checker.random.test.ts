@@ -111,7 +111,9 @@ test('one violation in a random correct history is the one that is found, with i
       const correct = correctCalls(taken)
       const { calls, rest } = broken(promise, session, 100_000)
       const report = check(writtenHistory([...correct, ...calls], rest))
-      expect(report.violations.map((found) => [found.promise, found.session])).toEqual([[promise, session]])
+      expect(report.violations.map((found) => ({ promise: found.promise, session: found.session }))).toEqual([
+        { promise, session },
+      ])
       const needed = promise === 'own tokens' ? calls.slice(1) : calls
       const shown = report.shortest?.events ?? []
       expect(shown.flatMap((event) => (event.type === 'invoked' ? event.monotonicMs : []))).toEqual(

@@ -122,7 +122,7 @@ describe('another person signs in', () => {
       return (await createBearerFetch(session, { baseUrl, fetch: api.fetch })(`${url}/${path}`)).status
     })
     expect(await Promise.all(calls)).toEqual(Array(100).fill(200))
-    expect([one.refreshes, two.refreshes]).toEqual([1, 1])
+    expect({ one: one.refreshes, two: two.refreshes }).toEqual({ one: 1, two: 1 })
   })
 })
 

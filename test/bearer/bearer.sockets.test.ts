@@ -115,7 +115,11 @@ describe('redirects are the engine\u2019s, and the token does not travel with th
       status: 401,
       text: 'sign this download',
     })
-    expect([signed.refreshes, api.requests.length, elsewhere.requests.length]).toEqual([0, 1, 1])
+    expect({
+      refreshes: signed.refreshes,
+      apiCount: api.requests.length,
+      elsewhereCount: elsewhere.requests.length,
+    }).toEqual({ refreshes: 0, apiCount: 1, elsewhereCount: 1 })
   })
 })
 

@@ -7,10 +7,14 @@ import { baseUrl } from '../support/signed-in.ts'
 
 type FetchInput = Parameters<typeof fetch>[0]
 type RequestClass = new (input: string, init?: RequestInit) => Request
+interface Sent {
+  readonly url: string
+  readonly authorization: string | null
+}
 
 const api = `${baseUrl}/agents`
 const elsewhere = 'https://evil.example/avatar.png'
-const sentToTheApi = [[api, 'Bearer token']]
+const sentToTheApi = [{ url: api, authorization: 'Bearer token' }]
 
 /** The platform's classes, and others that an app may have put into their place. */
 const classes: Record<string, RequestClass> = {
@@ -42,7 +46,7 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
     }
 
     it('a Request to another origin gets no token, and is refused in strict mode [C-090 I-6]', async () => {
-      expect(await sent(make(elsewhere))).toEqual([[elsewhere, null]])
+      expect(await sent(make(elsewhere))).toEqual([{ url: elsewhere, authorization: null }])
       expect(await sent(make(elsewhere), 'reject')).toBe('origin_forbidden')
     })
 
@@ -87,7 +91,7 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
         )
         const passed = await sent(disguise(make(elsewhere)))
         // Some classes refuse such an object themselves.
-        for (const [url, authorization] of Array.isArray(passed) ? passed : [])
+        for (const { url, authorization } of Array.isArray(passed) ? passed : [])
           expect({ url, authorization }).toEqual({ url, authorization: url === api ? authorization : null })
       },
     )
@@ -144,17 +148,17 @@ describe('a global Request class that extends the platform’s', () => {
     }
     const native = Request
     vi.stubGlobal('Request', Lying)
-    const sent: [url: string, body: string][] = []
+    const sent: { url: string; body: string }[] = []
     const stub = apiStub(async ({ input, init }) => {
       const request = new native(input, init)
-      sent.push([request.url, await request.text()])
+      sent.push({ url: request.url, body: await request.text() })
       return new Response(null, { status: sent.length === 1 ? 401 : 200 })
     })
     const call = createBearerFetch(newerEachTime(), { baseUrl, fetch: stub.fetch })
     expect((await call(new Lying(api, { method: 'POST', body: 'text' }))).status).toBe(200)
     expect(sent).toEqual([
-      [api, 'text'],
-      [api, 'text'],
+      { url: api, body: 'text' },
+      { url: api, body: 'text' },
     ])
   })
 
@@ -275,13 +279,16 @@ async function sent(
   input: FetchInput,
   mode: 'pass' | 'reject' = 'pass',
   meanwhile: () => void = () => {},
-): Promise<(readonly [url: string, authorization: string | null])[] | string> {
+): Promise<Sent[] | string> {
   const stub = apiStub((call) => {
     const request = call.input instanceof Request ? new Request(call.input, call.init) : undefined
-    seen.push([request?.url ?? String(call.input), new Headers(call.init?.headers).get('authorization')])
+    seen.push({
+      url: request?.url ?? String(call.input),
+      authorization: new Headers(call.init?.headers).get('authorization'),
+    })
     return new Response()
   })
-  const seen: (readonly [string, string | null])[] = []
+  const seen: Sent[] = []
   const getAccessToken = async (): Promise<string> => {
     meanwhile()
     return 'token'

@@ -87,8 +87,15 @@ describe('other bases', () => {
     ],
   ])('%s [P-14 C-090 F062]', async (base, inside, outside) => {
     for (const url of inside)
-      expect([url, await judged('token', { baseUrl: base }, url)]).toEqual([url, 'Bearer token'])
-    for (const url of outside) expect([url, await judged('token', { baseUrl: base }, url)]).toEqual([url, null])
+      expect({ url, authorization: await judged('token', { baseUrl: base }, url) }).toEqual({
+        url,
+        authorization: 'Bearer token',
+      })
+    for (const url of outside)
+      expect({ url, authorization: await judged('token', { baseUrl: base }, url) }).toEqual({
+        url,
+        authorization: null,
+      })
   })
 
   it('a list of origins: each of them with any path, and nothing else [P-14 C-090 F062]', async () => {
@@ -99,7 +106,10 @@ describe('other bases', () => {
       'https://two.example.com:8443',
       'http://localhost:3000/y',
     ])
-      expect([url, await judged('token', { origins }, url)]).toEqual([url, 'Bearer token'])
+      expect({ url, authorization: await judged('token', { origins }, url) }).toEqual({
+        url,
+        authorization: 'Bearer token',
+      })
     for (const url of [
       'https://two.example.com/x',
       'https://three.example.com/x',
@@ -114,7 +124,7 @@ describe('other bases', () => {
       '//one.example.com/x',
       'null',
     ])
-      expect([url, await judged('token', { origins }, url)]).toEqual([url, null])
+      expect({ url, authorization: await judged('token', { origins }, url) }).toEqual({ url, authorization: null })
   })
 
   it('the list is copied: what is added later is not on it [C-090]', async () => {
@@ -156,9 +166,9 @@ describe('relative URLs on a page', () => {
     const call = createBearerFetch('token', { origins: ['https://app.example.com'], fetch: api.fetch })
     await call('c')
     await call('//evil.example/c')
-    expect(api.calls.map(({ url, authorization }) => [url, authorization])).toEqual([
-      ['https://app.example.com/a/c', 'Bearer token'],
-      ['//evil.example/c', null],
+    expect(api.calls.map(({ url, authorization }) => ({ url, authorization }))).toEqual([
+      { url: 'https://app.example.com/a/c', authorization: 'Bearer token' },
+      { url: '//evil.example/c', authorization: null },
     ])
   })
 
@@ -190,8 +200,11 @@ describe('relative URLs on a page', () => {
     const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })
     const urls = Array.from({ length: 200 }, (_, index) => `${vectorBase}${index % 2 ? '' : '-beside'}/${index}`)
     for (const url of [...urls, ...urls]) await call(url)
-    expect(api.calls.map(({ url, authorization }) => [url, authorization])).toEqual(
-      [...urls, ...urls].map((url) => [url, url.startsWith(`${vectorBase}/`) ? 'Bearer token' : null]),
+    expect(api.calls.map(({ url, authorization }) => ({ url, authorization }))).toEqual(
+      [...urls, ...urls].map((url) => ({
+        url,
+        authorization: url.startsWith(`${vectorBase}/`) ? 'Bearer token' : null,
+      })),
     )
   })
 
@@ -308,7 +321,7 @@ describe('any URL [P-14]', () => {
     // User info is refused.
     await createBearerFetch('token', { baseUrl: base, fetch: api.fetch })(url).catch(() => {})
     const [seen] = api.calls
-    if (seen?.authorization) expect([url, isInside(base, seen.url)]).toEqual([url, true])
+    if (seen?.authorization) expect({ url, isInside: isInside(base, seen.url) }).toEqual({ url, isInside: true })
   }
 
   /** Judged from what was sent, as a server sees it that decodes the path to its end, drops parameters and resolves dots. */
@@ -347,7 +360,9 @@ async function judged(
   )
   // With user info nothing is sent at all, and neither is a path outside of the base path, which has no page to belong to.
   const code = /^\/\w/.test(String(input)) ? 'config_invalid' : 'origin_forbidden'
-  expect([refused, api.calls.length]).toEqual(refused ? [code, 0] : [undefined, 1])
+  expect({ refused, callsCount: api.calls.length }).toStrictEqual(
+    refused ? { refused: code, callsCount: 0 } : { refused: undefined, callsCount: 1 },
+  )
   return api.authorizations[0] ?? null
 }
 

@@ -40,7 +40,10 @@ describe('what the body must be', () => {
     const page = (): Response =>
       new Response(new ReadableStream({ cancel: () => void cancelled++ }), { headers: { 'content-type': 'text/html' } })
     const { exchange, refresh } = await refused(page)
-    expect([exchange.code, refresh.code]).toEqual(['exchange_interrupted', 'temporarily_unavailable'])
+    expect({ exchange: exchange.code, refresh: refresh.code }).toEqual({
+      exchange: 'exchange_interrupted',
+      refresh: 'temporarily_unavailable',
+    })
     expect(cancelled).toBe(2)
   })
 

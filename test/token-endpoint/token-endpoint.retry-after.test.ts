@@ -44,7 +44,7 @@ test(
     })
     await fc.assert(
       fc.asyncProperty(fc.oneof(delay, date), async ({ text, waitMs }) => {
-        expect([text, await waitOf(text)]).toEqual([text, clamped(waitMs)])
+        expect({ text, waitMs: await waitOf(text) }).toEqual({ text, waitMs: clamped(waitMs) })
       }),
       { numRuns },
     )
@@ -73,7 +73,8 @@ test('anything else counts as none, and nothing is thrown [P-12 C-081]', options
       const waitMs = await waitOf(value)
       // A header's outer blanks are no part of its value.
       const isWritten = seconds.test(value.trim()) || date.test(value.trim())
-      if (waitMs !== undefined) expect([value, isWritten, clamped(waitMs)]).toEqual([value, true, waitMs])
+      if (waitMs !== undefined)
+        expect({ value, isWritten, waitMs: clamped(waitMs) }).toEqual({ value, isWritten: true, waitMs })
     }),
     { numRuns },
   )

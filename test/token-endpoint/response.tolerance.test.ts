@@ -223,7 +223,10 @@ describe('what a token must be', () => {
   ])('an access token that holds or is %s is refused and not quoted [C-045]', async (_, make) => {
     const mark = secret('access token')
     const { exchange, refresh } = await refused(() => json({ access_token: make(mark), refresh_token: mark }))
-    expect([exchange.code, refresh.code]).toEqual(['exchange_interrupted', 'response_invalid'])
+    expect({ exchange: exchange.code, refresh: refresh.code }).toEqual({
+      exchange: 'exchange_interrupted',
+      refresh: 'response_invalid',
+    })
     for (const error of [exchange, refresh]) assertNoLeak(error)
   })
 

@@ -64,7 +64,10 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     expect(api.calls).toEqual([])
     refresh.open()
     expect((await staying).status).toBe(200)
-    expect([signed.refreshes, ...api.authorizations]).toEqual([1, 'Bearer token-1'])
+    expect({ refreshes: signed.refreshes, authorizations: api.authorizations }).toEqual({
+      refreshes: 1,
+      authorizations: ['Bearer token-1'],
+    })
   })
 
   it('fired during the first sending: it reached that sending [C-102 F068]', async () => {
@@ -91,7 +94,10 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     refresh.open()
     await expect.poll(() => signed.session.getAccessToken()).toBe('token-1')
     expect((await send(url)).status).toBe(200)
-    expect([signed.refreshes, ...api.authorizations]).toEqual([1, 'Bearer token-0', 'Bearer token-1'])
+    expect({ refreshes: signed.refreshes, authorizations: api.authorizations }).toEqual({
+      refreshes: 1,
+      authorizations: ['Bearer token-0', 'Bearer token-1'],
+    })
   })
 
   it('fired during the retry: it reached the retry [C-102 F068]', async () => {

@@ -58,7 +58,11 @@ describe('settings that are not plain objects', () => {
     const [plain, ...own] = wire.requests
     expect({ method: plain?.method, body: plain?.body }).toEqual({ method, body })
     for (const request of own) {
-      expect([request.method, request.body, request.header('x-own')]).toEqual([method, body, plain?.header('x-own')])
+      expect({ method: request.method, body: request.body, header: request.header('x-own') }).toStrictEqual({
+        method,
+        body,
+        header: plain?.header('x-own'),
+      })
       expect(request.header('authorization')).toBe('Bearer token')
     }
     expect(own).toHaveLength(2)
@@ -109,7 +113,11 @@ describe('settings that are not plain objects', () => {
     const init = { method: undefined, body: undefined, headers: undefined, signal: undefined } as unknown as RequestInit
     await createBearerFetch('token', { baseUrl: wire.url })(request, init)
     const [seen] = wire.requests
-    expect([seen?.method, seen?.body, seen?.header('x-own')]).toEqual(['PUT', 'x', '1'])
+    expect({ method: seen?.method, body: seen?.body, header: seen?.header('x-own') }).toEqual({
+      method: 'PUT',
+      body: 'x',
+      header: '1',
+    })
   })
 })
 
@@ -127,8 +135,8 @@ describe('the referrer', () => {
         const request = new Request(url, { ...more, ...init })
         const { referrer, referrerPolicy } = request
         expect(await referrersSent(request, settings as RequestInit)).toEqual([
-          [referrer, referrerPolicy],
-          [referrer, referrerPolicy],
+          { referrer, referrerPolicy },
+          { referrer, referrerPolicy },
         ])
       }
     }
@@ -137,15 +145,21 @@ describe('the referrer', () => {
   it('of the settings beats that of the Request [C-102]', async () => {
     const request = new Request(url, { referrer: '', referrerPolicy: 'no-referrer' })
     const init: RequestInit = { referrer: 'about:client', referrerPolicy: 'origin' }
-    expect((await referrersSent(request, init)).map(([, policy]) => policy)).toEqual(['origin', 'origin'])
+    expect((await referrersSent(request, init)).map(({ referrerPolicy }) => referrerPolicy)).toEqual([
+      'origin',
+      'origin',
+    ])
   })
 
   /** What a Request made of input and settings shows, as fetch makes one. */
-  async function referrersSent(input: Request, init?: RequestInit): Promise<[string, string][]> {
-    const seen: [string, string][] = []
+  async function referrersSent(
+    input: Request,
+    init?: RequestInit,
+  ): Promise<{ referrer: string; referrerPolicy: string }[]> {
+    const seen: { referrer: string; referrerPolicy: string }[] = []
     const api = apiStub((call) => {
       const { referrer, referrerPolicy } = new Request(call.input, call.init)
-      seen.push([referrer, referrerPolicy])
+      seen.push({ referrer, referrerPolicy })
       return new Response(null, { status: 401 })
     })
     const source = { getAccessToken: async ({ rejected = '' } = {}) => (rejected ? 'new' : 'old') }

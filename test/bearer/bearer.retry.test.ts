@@ -112,11 +112,11 @@ describe('every waiter settles', () => {
     const api = apiStub(() => answer(401))
     const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
     const calls = Array.from({ length: 50 }, () => call(url, create))
-    const outcomes = (await Promise.allSettled(calls)).map(({ status, ...rest }) => [
+    const outcomes = (await Promise.allSettled(calls)).map(({ status, ...rest }) => ({
       status,
-      'reason' in rest && rest.reason.code,
-    ])
-    expect(outcomes).toEqual(calls.map(() => ['rejected', 'session_ended']))
+      code: 'reason' in rest && rest.reason.code,
+    }))
+    expect(outcomes).toEqual(calls.map(() => ({ status: 'rejected', code: 'session_ended' })))
     expect({ refreshes: signed.refreshes, callsCount: api.calls.length }).toEqual({ refreshes: 1, callsCount: 50 })
     await expect(call(url)).rejects.toMatchObject({ code: 'login_required' })
     expect(api.calls).toHaveLength(50)
