@@ -112,7 +112,10 @@ test.each(changes)(
     const isShut = Object.values(expected).includes(unapproved)
     for (const _turn of ['at the start', 'after a reset']) {
       const { code, url } = await authorize(service)
-      expect([code === '', url.searchParams.get('error')]).toEqual([isShut, isShut ? 'unauthorized_client' : null])
+      expect({ isRefused: code === '', error: url.searchParams.get('error') }).toEqual({
+        isRefused: isShut,
+        error: isShut ? 'unauthorized_client' : null,
+      })
       if (!isShut) expect(await answers((await login(service)).access_token)).toEqual(expected)
       await service.dev.reset()
     }
@@ -125,7 +128,10 @@ test('approval given back lets the same tokens in again, and a refresh meanwhile
   const tokens = await login(service)
   await service.dev.setAccess({ approval: { [client.clientId]: 'unapproved' } })
   const refused = await refresh(service, client, tokens.refresh_token)
-  expect([refused.status, await errorOf(refused)]).toEqual([400, 'unauthorized_client'])
+  expect({ status: refused.status, error: await errorOf(refused) }).toEqual({
+    status: 400,
+    error: 'unauthorized_client',
+  })
   expect(await answers(tokens.access_token)).toEqual(everywhere(unapproved))
   await service.dev.setAccess({ approval: { 'Demo public': 'approved' } })
   expect(await answers(tokens.access_token)).toEqual(open)

@@ -29,7 +29,7 @@ test.each([
   '👩\u200d ',
 ])('ZWNJ and ZWJ that join nothing are 422: %j [A-17 S-076]', async (agent_name) => {
   const { status, detail } = await create({ ...agent, agent_name })
-  expect([status, detail.map(({ type }) => type)]).toEqual([422, ['string_invisible']])
+  expect({ status, types: detail.map(({ type }) => type) }).toEqual({ status: 422, types: ['string_invisible'] })
 })
 
 test.each(['a\tb', 'a\nb', 'a\u200bb', 'a\u202eb', 'a\ufeffb', 'a\0b'])(

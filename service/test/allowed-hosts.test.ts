@@ -16,9 +16,9 @@ async function statuses(service: Service, host: string): Promise<number[]> {
 test('a request may name an allowed host on any port, and no other one [S-083]', async () => {
   const service = await started({ allowedHosts: ['Agent-Service'] })
   for (const host of ['agent-service:4001', 'agent-service:9', 'agent-service', 'AGENT-SERVICE:4002'])
-    expect([host, await statuses(service, host)]).toEqual([host, [200, 200]])
+    expect({ host, statuses: await statuses(service, host) }).toEqual({ host, statuses: [200, 200] })
   for (const host of ['evil.example', 'agent-service.evil.example', 'x.agent-service', 'agent-service:80:80'])
-    expect([host, await statuses(service, host)]).toEqual([host, [421, 421]])
+    expect({ host, statuses: await statuses(service, host) }).toEqual({ host, statuses: [421, 421] })
   expect(await statuses(await started({}), 'agent-service:4001')).toEqual([421, 421])
 })
 

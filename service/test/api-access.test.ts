@@ -291,12 +291,12 @@ test('a foreign Host is 421 in JSON: the envelope of the API, an OAuth error of 
     const answer = await service.fetch(`${origin}/api/parent_agents`, { headers: { host: 'attacker.test' } })
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(answer.headers.get('cache-control')).toBe('no-store')
-    return [answer.status, await answer.json()]
+    return { status: answer.status, body: await answer.json() }
   }
   const [error_message, error_description] = Array(2).fill('this host is not served here')
   const refused = { success: false, data: {}, error_type: 'misdirected_request', error_message }
-  expect(await ask(service.baseUrl)).toEqual([421, refused])
-  expect(await ask(service.authUrl)).toEqual([421, { error: 'invalid_request', error_description }])
+  expect(await ask(service.baseUrl)).toEqual({ status: 421, body: refused })
+  expect(await ask(service.authUrl)).toEqual({ status: 421, body: { error: 'invalid_request', error_description } })
 })
 
 const elsewhere = [
@@ -324,7 +324,7 @@ test.each(elsewhere)('%s %s asks for the bearer before it is %i [S-063]', async 
   const guest = await service.dev.mintSessionToken('gil@demo.example')
   expect((await ask({ authorization: `Bearer ${guest}` })).status).toBe(403)
   const answer = await ask({ authorization: `Bearer ${token}` })
-  expect([answer.status, answer.headers.has('allow')]).toEqual([status, status === 405])
+  expect({ status: answer.status, hasAllow: answer.headers.has('allow') }).toEqual({ status, hasAllow: status === 405 })
 })
 
 test('the description and its page ask for no bearer [S-063]', async () => {

@@ -23,7 +23,7 @@ const count = (bearer = token): Promise<number> => countAgents({ service, token:
 
 test('a created agent comes back in items without count, and is found and readable afterwards [S-081]', async () => {
   const created = await create(agent)
-  expect([created.status, Object.keys(created.data)]).toEqual([200, ['items']])
+  expect({ status: created.status, members: Object.keys(created.data) }).toEqual({ status: 200, members: ['items'] })
   const [item] = created.data.items
   expect(item).toMatchObject({
     ...agent,
@@ -79,7 +79,7 @@ test.each(['Caf\u00e9', 'Cafe\u0301'])(
       ]) {
         const answer = await callApi(service, { token, path: agentSearch, body })
         const { items } = ((await answer.json()) as Created).data
-        expect([body, items.map(({ agent_name }) => agent_name)]).toEqual([body, [sent]])
+        expect({ body, names: items.map(({ agent_name }) => agent_name) }).toEqual({ body, names: [sent] })
       }
       const again = await create({ ...agent, agent_name: spelt })
       expect({ status: again.status, type: again.detail[0]?.type }).toEqual({ status: 422, type: 'already_exists' })

@@ -49,7 +49,11 @@ async function invalid(body: unknown, path = agentSearch): Promise<Invalid['deta
   expect(Object.keys(json)).toEqual(['detail'])
   for (const item of json.detail) {
     expect(Object.keys(item).every((name) => ['loc', 'msg', 'type', 'input', 'ctx'].includes(name))).toBe(true)
-    expect([typeof item.msg, typeof item.type, Array.isArray(item.loc)]).toEqual(['string', 'string', true])
+    expect({ message: typeof item.msg, type: typeof item.type, hasPath: Array.isArray(item.loc) }).toEqual({
+      message: 'string',
+      type: 'string',
+      hasPath: true,
+    })
   }
   return json.detail
 }
@@ -153,10 +157,10 @@ test('an agent of another tenant is answered as an unknown one [S-065]', async (
   const [foreign] = (await search({ limit: 1 }, otherToken)).items
   const answers = [foreign?.id, 999_999, -1, '99999999999999999999'].map(async (id) => {
     const answer = await callApi(service, { token, path: `/api/parent_agents/${id}/state_function/context_variables` })
-    return [answer.status, await answer.text()]
+    return { status: answer.status, text: await answer.text() }
   })
   const [first, ...others] = await Promise.all(answers)
-  expect(first?.[0]).toBe(404)
+  expect(first?.status).toBe(404)
   for (const other of others) expect(other).toEqual(first)
 })
 
@@ -167,7 +171,10 @@ test('filters on tenant and id only narrow [S-065 S-066]', async () => {
   }
   const wide = { operator: 'or', filters: [equals('tenant', 'other'), equals('tenant', 'demo')] }
   const found = await search({ filters: [wide] })
-  expect([found.count, new Set(found.items.map(({ tenant }) => tenant))]).toEqual([12, new Set(['demo'])])
+  expect({ count: found.count, tenants: new Set(found.items.map(({ tenant }) => tenant)) }).toEqual({
+    count: 12,
+    tenants: new Set(['demo']),
+  })
   expect((await search({}, otherToken)).items.every(({ tenant }) => tenant === 'other')).toBe(true)
 })
 
@@ -276,20 +283,23 @@ test.each([
   ['invoices and lists', ['Invoice Reader']],
 ])('search_value %j is literal text [S-069]', async (search_value, expected) => {
   const found = await search({ search_value })
-  expect([names(found), found.count]).toEqual([expected, expected.length])
+  expect({ names: names(found), count: found.count }).toEqual({ names: expected, count: expected.length })
 })
 
 test('a search finds a part of one field with any text around it, and nothing across two [A-23]', async () => {
   const added = { agent_name: 'ΑΣΑ ΛΌΓΟΣ', description: 'one line\nand\r\nanother', parent_agent_type: 'T' }
   expect((await callApi(service, { token: otherToken, path: '/api/parent_agents', body: added })).status).toBe(200)
   for (const search_value of ['ας', 'ΑΣ', 'ΑΣΑ', 'λόγος', 'ΛΌΓΟΣ', 'λόγοσ', 'LINE\nand', '\n', 'and\r\nan']) {
-    expect([search_value, names(await search({ search_value }, otherToken))]).toEqual([
-      search_value,
-      [added.agent_name],
-    ])
+    expect({ searchValue: search_value, names: names(await search({ search_value }, otherToken)) }).toEqual({
+      searchValue: search_value,
+      names: [added.agent_name],
+    })
   }
   for (const search_value of ['ασα λόγος\nασα_λόγος', 'λόγος\none', 'à', 'À']) {
-    expect([search_value, names(await search({ search_value }, otherToken))]).toEqual([search_value, []])
+    expect({ searchValue: search_value, names: names(await search({ search_value }, otherToken)) }).toEqual({
+      searchValue: search_value,
+      names: [],
+    })
   }
 })
 

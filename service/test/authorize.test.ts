@@ -56,7 +56,11 @@ test.each([
 async function problem(parameters: Record<string, string>, suffix = '', name = 'Demo public'): Promise<string[]> {
   const { url } = authorizeUrl(service, { client: clientOf(service, name), parameters })
   const page = await browser.get(url + suffix)
-  expect([page.status, page.next, page.html.includes('<a ')]).toEqual([400, undefined, false])
+  expect({ status: page.status, next: page.next, hasLink: page.html.includes('<a ') }).toStrictEqual({
+    status: 400,
+    next: undefined,
+    hasLink: false,
+  })
   const said = page.html.slice(page.html.indexOf('<p role="alert">'))
   return [...said.matchAll(/<p[^>]*>([^<]*)/g)].map(([, text = '']) => text)
 }
@@ -207,7 +211,10 @@ test.each([
 
 test('200 characters are shown, and of two return addresses none [S-003]', async () => {
   const longest = `http://localhost/${'x'.repeat(183)}`
-  expect([longest.length, (await problem({ redirect_uri: longest }))[0]?.includes(longest)]).toEqual([200, true])
+  expect({
+    length: longest.length,
+    isShown: (await problem({ redirect_uri: longest }))[0]?.includes(longest),
+  }).toEqual({ length: 200, isShown: true })
   expect(await problem({ redirect_uri: 'http://localhost/' }, '&redirect_uri=x')).toEqual(unshown)
 })
 
@@ -360,7 +367,7 @@ test.each(['POST', 'PUT', 'DELETE', 'HEAD'])('%s on authorize is 405 [S-011]', a
 test('a prefetch is refused, and a request with another Sec-Purpose gets the page without CORS headers [S-011]', async () => {
   const { url } = authorizeUrl(service)
   const page = await browser.get(url, { 'sec-purpose': 'prefetch;prerender', origin: 'https://app.demo.example' })
-  expect([page.status, browser.cookie('browser')]).toEqual([403, undefined])
+  expect({ status: page.status, cookie: browser.cookie('browser') }).toStrictEqual({ status: 403, cookie: undefined })
   const shown = await browser.get(url, { 'sec-purpose': 'other', origin: 'https://app.demo.example' })
   const allowed = shown.response.headers.get('access-control-allow-origin')
   expect({ status: shown.status, allowed }).toEqual({ status: 200, allowed: null })

@@ -63,7 +63,10 @@ test('autoApprove ends with undefined and with a reset, and knows only people of
     service.dev.autoApprove('ada@demo.example')
     await stop()
     const { answer } = await ask()
-    expect([answer.status, (await answer.text()).includes(signInPath)]).toEqual([200, true])
+    expect({ status: answer.status, isSignIn: (await answer.text()).includes(signInPath) }).toEqual({
+      status: 200,
+      isSignIn: true,
+    })
   }
   expect(() => service.dev.autoApprove('nobody@demo.example')).toThrow(new Error(unknown))
 })

@@ -162,7 +162,10 @@ test('doubled parameters are refused by both endpoints and in both bodies [S-005
   for (const doubled of ['client_id', 'redirect_uri']) {
     const path = `/auth/v1/authorize?${query}&scope=api.access&${doubled}=x`
     const answer = await exchangeBytes(service.authUrl, [`GET ${path} HTTP/1.1`, `Host: ${authHost}`])
-    expect([statusOf(answer), /\r\nlocation:/i.test(answer)]).toEqual([400, false])
+    expect({ status: statusOf(answer), hasLocation: /\r\nlocation:/i.test(answer) }).toEqual({
+      status: 400,
+      hasLocation: false,
+    })
   }
   const post = (path: string, type: string, body: string) => {
     const content = [`Content-Type: ${type}`, `Content-Length: ${Buffer.byteLength(body)}`]
@@ -183,7 +186,10 @@ test('doubled parameters are refused by both endpoints and in both bodies [S-005
     [`${token}refresh_token`, 'application/json', `{"refresh_token":"a","refresh\\u005ftoken":"b"}`],
   ] as const) {
     const answer = await post(path, type, body)
-    expect([statusOf(answer), answer.includes('"invalid_request"')], path + body).toEqual([400, true])
+    expect({ status: statusOf(answer), hasError: answer.includes('"invalid_request"') }, path + body).toEqual({
+      status: 400,
+      hasError: true,
+    })
   }
 })
 

@@ -23,7 +23,7 @@ test('any id and secret are read as they were meant, however they were escaped [
     fc.property(scheme, text, text, spelling, spelling, (word, clientId, secret, one, other) => {
       fc.pre(clientId !== '')
       const header = word + base64(`${one(clientId)}:${other(secret)}`)
-      expect([header, parseBasic(header)]).toEqual([header, { clientId, secret }])
+      expect({ header, parsed: parseBasic(header) }).toEqual({ header, parsed: { clientId, secret } })
     }),
     { numRuns },
   )
@@ -81,7 +81,7 @@ test('any header: what the grammar allows and nothing else, and nothing is throw
   )
   fc.assert(
     fc.property(header, (text) => {
-      expect([text, parseBasic(text)]).toEqual([text, byHand(text)])
+      expect({ text, parsed: parseBasic(text) }).toStrictEqual({ text, parsed: byHand(text) })
     }),
     { numRuns },
   )

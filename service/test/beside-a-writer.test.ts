@@ -62,7 +62,10 @@ test('a service answers a token request during an export, which has nothing that
     await service.dev.setAccess({ billing: { other: 'inactive' } })
   })
   const { tenants } = await readSeedRows(exporting, 0)
-  expect([status, tenants.find(({ id }) => id === 'other')?.billing_active]).toEqual([200, 1])
+  expect({ status, billing: tenants.find(({ id }) => id === 'other')?.billing_active }).toEqual({
+    status: 200,
+    billing: 1,
+  })
 })
 
 test('a start on data of this version needs no lock that another process has', async () => {

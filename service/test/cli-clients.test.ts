@@ -143,7 +143,7 @@ test('exit codes and output of agent-service clients', async () => {
     clientId: expect.stringMatching(/^app_/),
     clientSecret: expect.stringMatching(/^[\w-]{43}$/),
   })
-  expect([listed.code, listed.stdout.includes('Demo public')]).toEqual([0, true])
+  expect({ code: listed.code, hasClient: listed.stdout.includes('Demo public') }).toEqual({ code: 0, hasClient: true })
   expect({ code: none.code, stdout: none.stdout }).toEqual({ code: 2, stdout: '' })
   expect(none.stderr).toContain('--data FILE')
   expect({ code: file.code, stdout: file.stdout }).toEqual({ code: 1, stdout: '' })
@@ -170,10 +170,10 @@ test('changes by the command and by the pages leave one trail, with who and with
     '--client',
     client.clientId,
   )
-  expect(changes.map(({ event, actor, tenant }) => [event, actor, tenant])).toEqual([
-    ['client_activated', 'ada@demo.example', 'demo'],
-    ['client_deactivated', 'command line', 'demo'],
-    ['client_created', 'command line', 'demo'],
+  expect(changes.map(({ event, actor, tenant }) => ({ event, actor, tenant }))).toEqual([
+    { event: 'client_activated', actor: 'ada@demo.example', tenant: 'demo' },
+    { event: 'client_deactivated', actor: 'command line', tenant: 'demo' },
+    { event: 'client_created', actor: 'command line', tenant: 'demo' },
   ])
   const page = (await browser.get(service.authUrl + path)).html
   const rows = [...page.matchAll(/<td data-column="(?:What|Who)"><bdi>([^<]+)/g)].map(([, text]) => text)

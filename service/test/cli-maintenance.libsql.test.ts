@@ -39,12 +39,15 @@ async function run(args: string[], input = '', cwd = process.cwd()): Promise<Ran
 }
 
 /** The same without a process. */
-async function inProcess(main: (args: string[]) => Promise<number>, args: string[]): Promise<[number, string]> {
+async function inProcess(
+  main: (args: string[]) => Promise<number>,
+  args: string[],
+): Promise<{ code: number; said: string }> {
   const written: unknown[] = []
   const keep = (chunk: unknown): boolean => written.push(chunk) > 0
   const spies = [process.stdout, process.stderr].map((stream) => vi.spyOn(stream, 'write').mockImplementation(keep))
   try {
-    return [await main(args), written.join('')]
+    return { code: await main(args), said: written.join('') }
   } finally {
     for (const spy of spies) spy.mockRestore()
   }
@@ -61,7 +64,7 @@ test('backup copies a data file under a running service, for its owner only, and
   const client = clientOf(service, 'Demo public')
   const { refresh_token: token } = await login(service, { client })
   const copy = join(folder, 'copy.db')
-  expect(await inProcess(backupMain, [copy, '--data', dataFile])).toEqual([0, `copied to ${copy}\n`])
+  expect(await inProcess(backupMain, [copy, '--data', dataFile])).toEqual({ code: 0, said: `copied to ${copy}\n` })
   expect((await stat(copy)).mode & 0o777).toBe(0o600)
   const restored = await startService({ dataFile: copy })
   onTestFinished(restored.close)
@@ -73,17 +76,17 @@ test('backup copies a data file under a running service, for its owner only, and
 test('backup overwrites nothing, and leaves nothing where it fails', async () => {
   const { folder, dataFile } = await folderWithService()
   const before = (await readdir(folder)).sort()
-  expect(await inProcess(backupMain, [dataFile, '--data', dataFile])).toEqual([
-    1,
-    `agent-service: the file ${JSON.stringify(dataFile)} exists already; choose another path\n`,
-  ])
-  const [code, said] = await inProcess(backupMain, [join(folder, 'no', 'copy.db'), '--data', dataFile])
-  expect([code, said]).toEqual([1, expect.stringContaining('its folder does not exist')])
+  expect(await inProcess(backupMain, [dataFile, '--data', dataFile])).toEqual({
+    code: 1,
+    said: `agent-service: the file ${JSON.stringify(dataFile)} exists already; choose another path\n`,
+  })
+  const { code, said } = await inProcess(backupMain, [join(folder, 'no', 'copy.db'), '--data', dataFile])
+  expect({ code, said }).toEqual({ code: 1, said: expect.stringContaining('its folder does not exist') })
   const missing = join(folder, 'none.db')
-  expect(await inProcess(backupMain, [join(folder, 'copy.db'), '--data', missing])).toEqual([
-    1,
-    `agent-service: there is no data file ${JSON.stringify(missing)}\n`,
-  ])
+  expect(await inProcess(backupMain, [join(folder, 'copy.db'), '--data', missing])).toEqual({
+    code: 1,
+    said: `agent-service: there is no data file ${JSON.stringify(missing)}\n`,
+  })
   expect((await readdir(folder)).sort()).toEqual(before)
 })
 
@@ -104,16 +107,18 @@ test('reset-password prints a new password once, and ends sign-in sessions and t
   const session = await service.dev.mintSessionToken(email)
   const { code, stdout, stderr } = await run(['reset-password', email, '--data', dataFile])
   const [, password = ''] = /^ada@demo\.example: password ([\w-]{43})\n$/.exec(stdout) ?? []
-  expect([code, stderr]).toEqual([0, ''])
-  expect([await canSignIn(service, personOf(service, 'ada').password), await canSignIn(service, password)]).toEqual([
-    false,
-    true,
-  ])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect({
+    earlier: await canSignIn(service, personOf(service, 'ada').password),
+    printed: await canSignIn(service, password),
+  }).toEqual({ earlier: false, printed: true })
   expect((await browser.get(authorizeUrl(service).url)).html).toContain('name="password"')
   const status = async (token: string) => (await callApi(service, { token, path: agentSearch, body: {} })).status
-  expect([await status(tokens.access_token), await status(session), await status(others.access_token)]).toEqual([
-    401, 401, 200,
-  ])
+  expect({
+    login: await status(tokens.access_token),
+    session: await status(session),
+    otherUser: await status(others.access_token),
+  }).toEqual({ login: 401, session: 401, otherUser: 200 })
   expect((await refresh(service, client, tokens.refresh_token)).status).toBe(400)
   expect((await refresh(service, client, others.refresh_token)).status).toBe(200)
 })
@@ -122,9 +127,12 @@ test('reset-password takes a password from the standard input, and does not prin
   const { dataFile, service } = await folderWithService()
   const args = ['reset-password', email, '--data', dataFile, '--stdin']
   const short = await run(args, 'short\n')
-  expect([short.code, short.stderr]).toEqual([1, 'agent-service: a password has 8 to 1024 characters\n'])
+  expect({ code: short.code, stderr: short.stderr }).toEqual({
+    code: 1,
+    stderr: 'agent-service: a password has 8 to 1024 characters\n',
+  })
   const { code, stdout } = await run(args, 'correct horse battery\n')
-  expect([code, stdout]).toEqual([0, `${email}: done\n`])
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${email}: done\n` })
   expect(await canSignIn(service, 'correct horse battery')).toBe(true)
 })
 
@@ -137,8 +145,8 @@ test.each([
   ['reset-password', resetPasswordMain, [email], 'needs --data FILE or DATABASE_URL'],
   ['reset-password', resetPasswordMain, [email, '--sdtin'], 'did you mean --stdin?'],
 ])('%s (%#): wrong arguments are named, with exit code 2', async (name, main, args, problem) => {
-  const [code, said] = await inProcess(main, args)
-  expect([code, said]).toEqual([2, expect.stringContaining(problem)])
+  const { code, said } = await inProcess(main, args)
+  expect({ code, said }).toEqual({ code: 2, said: expect.stringContaining(problem) })
   expect(said).toContain(`Try agent-service ${name} --help\n`)
 })
 
@@ -146,7 +154,10 @@ test.each([
   ['backup', backupMain],
   ['reset-password', resetPasswordMain],
 ] as const)('%s --help says what it does and its exit codes', async (name, main) => {
-  const [code, said] = await inProcess(main, ['--help'])
-  expect([code, said.split('\n')[0]]).toEqual([0, expect.stringContaining(`agent-service ${name}: `)])
+  const { code, said } = await inProcess(main, ['--help'])
+  expect({ code, firstLine: said.split('\n')[0] }).toEqual({
+    code: 0,
+    firstLine: expect.stringContaining(`agent-service ${name}: `),
+  })
   expect(said).toContain('Exit codes: 0')
 })

@@ -87,7 +87,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     expect(printed.clients.every(({ redirectUris }) => redirectUris.includes('http://127.0.0.1:7/cb'))).toBe(true)
     child.kill(signal)
     const { code, stdout, stderr } = await exit
-    expect([code, stdout.trim().split('\n').length, stderr]).toEqual([0, 1, ''])
+    expect({ code, lines: stdout.trim().split('\n').length, stderr }).toEqual({ code: 0, lines: 1, stderr: '' })
   },
 )
 
@@ -138,8 +138,8 @@ test('the text shows people, clients and an .env', async () => {
   expect(text).toMatch(/\nCOOKIE_SECRET=[\w-]{43}\n/)
   // Whoever is of another tenant would be sent back from the clients of the .env.
   const elsewhere = [...text.matchAll(/\n {2}(\S+@\S+).*\n.*\n {4}of another tenant than the .env: (.*)/g)]
-  expect(elsewhere.map(([, email, note]) => [email, note])).toEqual([
-    ['ola@other.example', 'only for the clients of tenant other'],
+  expect(elsewhere.map(([, email, note]) => ({ email, note }))).toEqual([
+    { email: 'ola@other.example', note: 'only for the clients of tenant other' },
   ])
   expect(text).not.toContain('/_dev')
   child.kill('SIGTERM')
@@ -171,7 +171,7 @@ test.each([
     expect(printed.flat().map(([, value]) => value)).not.toContain('')
     const [secret, publicId] = [/secret (\S+)/.exec(text)?.[1], /Demo public.*\n {4}id (\S+)/.exec(text)?.[1]]
     for (const [name, value] of printed.flat()) {
-      if (/^(VITE|NEXT_PUBLIC)_/.test(name)) expect([name, value]).not.toEqual([name, secret])
+      if (/^(VITE|NEXT_PUBLIC)_/.test(name)) expect({ name, value }).not.toEqual({ name, value: secret })
       if (name.endsWith('PUBLIC_CLIENT_ID')) expect(value).toBe(publicId)
       if (name === 'AGENT_CLIENT_SECRET') expect(value).toBe(secret)
     }
@@ -360,12 +360,12 @@ test('an .env has no empty line for a secret that only its hash is left of, and 
   expect(second.text).toContain('AGENT_CLIENT_ID=app_')
   expect(second.text).not.toMatch(/=\n/)
   expect(second.text).toContain('rotate-secret')
-  expect([first.stderr, second.stderr]).toEqual([
-    '',
-    expect.stringContaining(
+  expect({ first: first.stderr, second: second.stderr }).toEqual({
+    first: '',
+    second: expect.stringContaining(
       `--redirect-uri ignored, because this database already has clients: https://late.example/cb. To add a client, run: agent-service clients create --data ${dataFile}\n`,
     ),
-  ])
+  })
   expect((await readFile(dataFile)).subarray(0, 6).toString()).toBe('SQLite')
   await rm(folder, { recursive: true })
 })

@@ -108,14 +108,14 @@ test('a deactivated client is refused everywhere, and works again when activated
     browser.submit(await browser.get(service.authUrl + path), `${path}/activity`, { activity })
   const statuses = async () => {
     const call = await callApi(service, { token: tokens.access_token, path: agentSearch, body: {} })
-    return [call.status, ((await call.json()) as { error_message: string | null }).error_message]
+    return { status: call.status, message: ((await call.json()) as { error_message: string | null }).error_message }
   }
   expect((await set('inactive')).next).toBe(path)
-  expect(await statuses()).toEqual([403, 'OAuth client is not approved for this API'])
+  expect(await statuses()).toEqual({ status: 403, message: 'OAuth client is not approved for this API' })
   expect((await refresh(service, client, tokens.refresh_token)).status).not.toBe(200)
   await expect(login(service, { client })).rejects.toThrow()
   expect((await set('active')).status).toBe(303)
-  expect(await statuses()).toEqual([200, null])
+  expect(await statuses()).toEqual({ status: 200, message: null })
   expect((await set('sometimes')).status).toBe(400)
 })
 
@@ -177,7 +177,10 @@ test('a tenant has at most 1,000 clients: the page refuses the next one [A-57]',
   const { browser } = await signedIn(ada)
   expect((await register(browser)).status).toBe(200)
   const refused = await register(browser)
-  expect([refused.status, refused.html.includes('The tenant has the maximum of 1000 clients.')]).toEqual([422, true])
+  expect({
+    status: refused.status,
+    hasMessage: refused.html.includes('The tenant has the maximum of 1000 clients.'),
+  }).toEqual({ status: 422, hasMessage: true })
   expect(await clients.count()).toBe(1_000)
 })
 

@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 
 async function expectInvalidGrant(answer: Response): Promise<void> {
-  expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
+  expect({ status: answer.status, error: await errorOf(answer) }).toEqual({ status: 400, error: 'invalid_grant' })
 }
 
 async function apiStatus(answer: Response): Promise<number> {
@@ -186,5 +186,5 @@ test.each([
   const callback = await authorize(service)
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   const answer = await exchange(service, callback)
-  expect([answer.status, await errorOf(answer)]).toEqual([400, 'unauthorized_client'])
+  expect({ status: answer.status, error: await errorOf(answer) }).toEqual({ status: 400, error: 'unauthorized_client' })
 })

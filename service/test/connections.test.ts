@@ -70,7 +70,7 @@ function send(url: string, bytes: string, localAddress = '127.0.0.1'): Socket {
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await pause(10)
+  await expect.poll(isSo, { interval: 10 }).toBe(true)
 }
 
 function closedBy({ server }: Listener): Promise<void> {

@@ -83,12 +83,12 @@ test('the image is built of known instructions, of pinned images, and runs as an
   const known = ['FROM', 'WORKDIR', 'COPY', 'RUN', 'ENV', 'USER', 'EXPOSE', 'HEALTHCHECK', 'ENTRYPOINT']
   expect(instructions.filter(({ name }) => !known.includes(name))).toEqual([])
   const names = stages.map(({ name }) => name)
-  expect([names.at(-1), new Set(names).size]).toEqual(['service', names.length])
+  expect({ last: names.at(-1), different: new Set(names).size }).toEqual({ last: 'service', different: names.length })
   const foreign = stages.map(({ image }) => image).filter((image) => !names.includes(image))
   expect(foreign.filter((image) => !/^node:20\.\d+\.\d+-[a-z-]+$/.test(image))).toEqual([])
   for (const stage of stages.filter(({ instructions: own }) => own.some(({ name }) => name === 'ENTRYPOINT'))) {
     const order = stage.instructions.map(({ name }) => name)
-    expect([stage.name, textsOf(stage, 'USER')]).toEqual([stage.name, ['node']])
+    expect({ stage: stage.name, users: textsOf(stage, 'USER') }).toEqual({ stage: stage.name, users: ['node'] })
     expect(order.indexOf('USER')).toBeGreaterThan(order.lastIndexOf('COPY'))
   }
   expect(dockerfile).not.toMatch(/\b(?:curl|wget|latest|sudo)\b|https?:\/\/(?!127\.0\.0\.1)/)
@@ -112,11 +112,12 @@ test('what one stage copies from another one is made there, and the image holds 
 test('the compose file names stages of the image, pinned images, variables that exist, and ports of this machine only', () => {
   const { app, 'agent-service': service, database } = compose.services
   expect(Object.keys(compose.services)).toEqual(['app', 'agent-service', 'database'])
-  expect([app?.build?.target, service?.build?.target]).toEqual(['example', 'service'])
+  expect({ app: app?.build?.target, service: service?.build?.target }).toEqual({ app: 'example', service: 'service' })
   expect(database?.image).toMatch(/^postgres:\d+\.\d+-alpine$/)
   for (const { ports = [], build, read_only, cap_drop } of Object.values(compose.services)) {
     expect(ports.filter((port) => !/^127\.0\.0\.1:\d+:\d+$/.test(port))).toEqual([])
-    if (build !== undefined) expect([read_only, cap_drop]).toEqual([true, ['ALL']])
+    if (build !== undefined)
+      expect({ readOnly: read_only, dropped: cap_drop }).toEqual({ readOnly: true, dropped: ['ALL'] })
   }
   expect(app?.depends_on).toEqual({ 'agent-service': { condition: 'service_healthy' } })
   expect(service?.depends_on).toEqual({ database: { condition: 'service_healthy' } })

@@ -59,10 +59,11 @@ test.each([
     onTestFinished(() => output.mockRestore())
     const { dataFile, databaseUrl } = location
     const place = dataFile === undefined ? ['--database-url', databaseUrl ?? ''] : ['--data', dataFile]
-    const run = async () => [await main([...words, ...place]), output.mock.lastCall?.[0]]
+    const run = async () => ({ code: await main([...words, ...place]), said: output.mock.lastCall?.[0] })
     await made(earlier)
     const text = 'the data is of an older version of agent-service; use that version, or start this one on it first'
-    for (let attempt = 0; attempt < 2; attempt++) expect(await run()).toEqual([1, `agent-service: ${text}\n`])
+    for (let attempt = 0; attempt < 2; attempt++)
+      expect(await run()).toEqual({ code: 1, said: `agent-service: ${text}\n` })
   },
 )
 

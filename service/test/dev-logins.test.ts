@@ -54,7 +54,10 @@ test('the dev page lists each login, and its page shows request by request what 
     /Login 1, [\d:.]+ Demo public ada@demo.example Authorize 200, Sign in 403, Sign in 200, Consent 303, Exchange 200, Refresh 200 /,
   )
   const { html, status, response } = await view('/logins/1')
-  expect([status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  expect({ status, cacheControl: response.headers.get('cache-control') }).toEqual({
+    status: 200,
+    cacheControl: 'no-store',
+  })
   const fp = '#[0-9a-f]{8}'
   const client = clientOf(service, 'Demo public').clientId
   const rows = rowsOf(html).map((row) => row.trim())
@@ -149,7 +152,7 @@ test('a fault is one button away on the page of a login, which then shows the re
     times: '1',
     login: '1',
   })
-  expect([button.status, button.next]).toEqual([303, '/_dev/logins/1?done=add-fault'])
+  expect({ status: button.status, next: button.next }).toEqual({ status: 303, next: '/_dev/logins/1?done=add-fault' })
   expect((await view('/logins/1?done=add-fault')).html).toContain('<p role="status">The fault was added.</p>')
   const client = clientOf(service, 'Demo public')
   const token = secrets.at(-1) ?? ''

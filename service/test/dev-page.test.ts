@@ -35,7 +35,7 @@ test('the dev page shows people, clients and the journal, with the strict header
   for (const text of [tokens.access_token, tokens.refresh_token]) expect(html).not.toContain(text)
   const scripts = [...html.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = '']) => hashOf(text))
   const allowed = /script-src ([^;]*)/.exec(response.headers.get('content-security-policy') ?? '')?.[1]
-  expect([scripts.length, scripts.join(' ')]).toEqual([1, allowed])
+  expect({ scripts: scripts.length, hashes: scripts.join(' ') }).toEqual({ scripts: 1, hashes: allowed })
   expect((await browser.get(authorizeUrl(service).url)).response.headers.get('content-security-policy')).not.toContain(
     'script-src',
   )
@@ -52,7 +52,10 @@ test('every button of the dev page does what the control does', async () => {
   const frozenMs = service.dev.nowMs()
   expect((await page()).html).toContain(', frozen')
   await press('advance', { minutes: '2' })
-  expect([service.dev.nowMs(), service.dev.clockState()]).toEqual([frozenMs + 120_000, 'frozen'])
+  expect({ nowMs: service.dev.nowMs(), clock: service.dev.clockState() }).toEqual({
+    nowMs: frozenMs + 120_000,
+    clock: 'frozen',
+  })
   await press('unfreeze')
   expect(service.dev.clockState()).toBe('running')
   expect((await press('expire')).status).toBe(303)
@@ -62,7 +65,7 @@ test('every button of the dev page does what the control does', async () => {
   const minted = await press('session-token', { email: 'ada@demo.example' })
   expect(await status(/Session token: (ast_[\w-]+)/.exec(minted.html)?.[1] ?? '')).toBe(200)
   await press('add-fault', { effect: 'status 503', path: agentSearch, times: '1' })
-  expect([await status('x'), await status('x')]).toEqual([503, 401])
+  expect({ first: await status('x'), second: await status('x') }).toEqual({ first: 503, second: 401 })
   await press('add-fault', { effect: 'status 500', times: '9' })
   expect((await page()).html).toContain('status 500 on every path (9 left)')
   await press('clear-faults')
@@ -114,10 +117,10 @@ test('the buttons of the dev page set each refusal of the API and take it back [
   await press('permissions', { name: 'ada@demo.example', permissions: 'api.access parent_agents.read' })
   expect(await status()).toBe(403)
   const refused = await press('permissions', { name: 'ada@demo.example', permissions: 'all' })
-  expect([refused.status, refused.html.includes('each value of permissions must be a list of api.access, ')]).toEqual([
-    422,
-    true,
-  ])
+  expect({
+    status: refused.status,
+    hasMessage: refused.html.includes('each value of permissions must be a list of api.access, '),
+  }).toEqual({ status: 422, hasMessage: true })
 })
 
 test('the dev page takes forms of its own only, and is not there without dev [S-083]', async () => {

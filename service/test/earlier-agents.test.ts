@@ -34,5 +34,8 @@ test('a start adds the agents of earlier versions to the index of texts, and dat
     const left = isOnPostgres() ? await fewCandidates(db, steps) : (await candidates(db, steps)).ids
     return { found: await parentAgentsOf(db, 't').search(search), left }
   })
-  expect([found.rows.map(({ agent_key }) => agent_key), left?.length]).toEqual([['key 1099'], 1])
+  expect({ keys: found.rows.map(({ agent_key }) => agent_key), left: left?.length }).toEqual({
+    keys: ['key 1099'],
+    left: 1,
+  })
 })

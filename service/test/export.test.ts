@@ -51,10 +51,10 @@ test('the export of a seed from an export is the same, byte for byte, and passwo
   const { access_token } = await login(second.service, { client, person: personOf(service, 'ada') })
   expect(access_token).not.toBe('')
   expect(text).toContain('"agent_name":"Café"')
-  const summary = ({ people, clients }: Assembly['service']) => [
-    people.map(({ email }) => email),
-    clients.map(({ name }) => name),
-  ]
+  const summary = ({ people, clients }: Assembly['service']) => ({
+    emails: people.map(({ email }) => email),
+    clients: clients.map(({ name }) => name),
+  })
   expect(summary(second.service)).toEqual(summary(service))
 })
 
@@ -104,5 +104,8 @@ test('a seed without ids has the same export at every start, but for the passwor
   await service.dev.setAccess({ billing: { zeta: 'inactive' } })
   const token = await service.dev.mintSessionToken('mia@zeta.example')
   const models = await callApi(service, { token, path: '/api/llm_models/search', body: {} })
-  expect([models.status, (await models.text()).includes('no active billing')]).toEqual([403, true])
+  expect({ status: models.status, hasReason: (await models.text()).includes('no active billing') }).toEqual({
+    status: 403,
+    hasReason: true,
+  })
 })

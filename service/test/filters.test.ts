@@ -145,7 +145,10 @@ test('any JSON as filters or sort: only known columns come out, and nothing is t
       const { value, faults } = parseSort(sort, columns)
       expect(value.length).toBeLessThanOrEqual(10)
       for (const { column, direction } of value)
-        expect([Object.keys(columns).includes(column), /^(asc|desc)$/.test(direction)]).toEqual([true, true])
+        expect({
+          isColumn: Object.keys(columns).includes(column),
+          isDirection: /^(asc|desc)$/.test(direction),
+        }).toEqual({ isColumn: true, isDirection: true })
       const listed = Array.isArray(sort) ? sort : [sort]
       if (faults.length === 0) expect(value.map(({ column }) => column)).toEqual(listed.map((key) => key.column))
     }),

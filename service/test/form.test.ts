@@ -32,9 +32,9 @@ test(
         if (repeated !== undefined || form.kind === 'repeated')
           return void expect(form).toEqual({ kind: 'repeated', field: repeated })
         for (const [name, value] of all)
-          expect([name, form.get(name)]).toEqual([name, value === '' ? undefined : value])
+          expect({ name, value: form.get(name) }).toStrictEqual({ name, value: value === '' ? undefined : value })
         for (const name of ['code', 'client_id', '__proto__', 'toString'])
-          if (!names.includes(name)) expect([name, form.get(name)]).toEqual([name, undefined])
+          if (!names.includes(name)) expect({ name, value: form.get(name) }).toStrictEqual({ name, value: undefined })
       }),
       { numRuns },
     )
@@ -72,7 +72,8 @@ test('any text is the form that it is by the standard, and nothing is thrown [P-
       const repeated = fields.find(([name], at) => fields.findIndex(([other]) => other === name) < at)
       if (repeated !== undefined || form.kind === 'repeated')
         return void expect({ one, form }).toEqual({ one, form: { kind: 'repeated', field: repeated?.[0] } })
-      for (const [name, value] of fields) expect([one, name, form.get(name)]).toEqual([one, name, value || undefined])
+      for (const [name, value] of fields)
+        expect({ one, name, value: form.get(name) }).toStrictEqual({ one, name, value: value || undefined })
     }),
     { numRuns },
   )
@@ -95,11 +96,11 @@ test('a type is the one it names, in UTF-8 and not compressed, with any other te
         if (coded !== undefined) headers.set('content-encoding', coded)
         const isUtf8 = all.every(([, one]) => /^(v|x|q|charset="?utf-?8"?$)/i.test(one))
         const expected = word.toLowerCase() === type && isUtf8 && (coded === undefined || coded === 'identity')
-        expect([headers.get('content-type'), coded, hasMediaType(headers, type)]).toEqual([
-          headers.get('content-type'),
+        expect({
+          contentType: headers.get('content-type'),
           coded,
-          expected,
-        ])
+          isTaken: hasMediaType(headers, type),
+        }).toStrictEqual({ contentType: headers.get('content-type'), coded, isTaken: expected })
       },
     ),
     { numRuns },

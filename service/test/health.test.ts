@@ -12,9 +12,9 @@ import { observe } from './statements.ts'
 
 const hosts = ['authUrl', 'baseUrl'] as const
 
-async function probe(service: Service, url: string): Promise<[number, unknown]> {
+async function probe(service: Service, url: string): Promise<{ status: number; body: unknown }> {
   const response = await service.fetch(url)
-  return [response.status, await response.json()]
+  return { status: response.status, body: await response.json() }
 }
 
 test.each(hosts)(
@@ -30,7 +30,10 @@ test.each(hosts)(
         status: 200,
         body: { status: 'ready', missing: [] },
       })
-      expect([alive.headers.get('cache-control'), ready.headers.get('cache-control')]).toEqual(['no-store', 'no-store'])
+      expect({
+        alive: alive.headers.get('cache-control'),
+        ready: ready.headers.get('cache-control'),
+      }).toEqual({ alive: 'no-store', ready: 'no-store' })
     }
     expect((await service.fetch(`${service[host]}/healthz`, { method: 'HEAD' })).status).toBe(200)
   },
@@ -65,7 +68,10 @@ test('readyz names the database that does not answer, healthz stays alive, and b
     expect((await service.fetch(`${service[host]}/healthz`)).status).toBe(200)
   }
   state = 'back'
-  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual([200, { status: 'ready', missing: [] }])
+  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual({
+    status: 200,
+    body: { status: 'ready', missing: [] },
+  })
 })
 
 test('readyz names migrations if the tables are those of another version', async () => {
@@ -74,10 +80,10 @@ test('readyz names migrations if the tables are those of another version', async
   const db = rawDatabase(context.store.db)
   const table = sql.table(DEFAULT_MIGRATION_TABLE)
   await sql`insert into ${table} (name, timestamp) values ('999-later', '2030')`.execute(db)
-  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual([
-    503,
-    { status: 'not-ready', missing: ['migrations'] },
-  ])
+  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual({
+    status: 503,
+    body: { status: 'not-ready', missing: ['migrations'] },
+  })
   await sql`delete from ${table} where name = '999-later'`.execute(db)
 })
 
@@ -89,20 +95,20 @@ test('readyz names the database if the query for its version fails', async () =>
       if (text.includes(DEFAULT_MIGRATION_TABLE)) throw Object.assign(new Error('starting'), { code: '57P03' })
     },
   })
-  expect(await probe(assembly.service, `${assembly.service.authUrl}/readyz`)).toEqual([
-    503,
-    { status: 'not-ready', missing: ['database'] },
-  ])
+  expect(await probe(assembly.service, `${assembly.service.authUrl}/readyz`)).toEqual({
+    status: 503,
+    body: { status: 'not-ready', missing: ['database'] },
+  })
 })
 
 test('readyz names migrations if the data has no tables', async () => {
   const { service, context } = await assemble()
   onTestFinished(service.close)
   await sql`drop table ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(rawDatabase(context.store.db))
-  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual([
-    503,
-    { status: 'not-ready', missing: ['migrations'] },
-  ])
+  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual({
+    status: 503,
+    body: { status: 'not-ready', missing: ['migrations'] },
+  })
 })
 
 test('probes at the same time share one look at the database', async () => {
@@ -131,14 +137,14 @@ test('probes of a database that hangs end after two seconds each and wait for on
     await vi.advanceTimersByTimeAsync(ms)
     return answer
   }
-  const away = [503, { status: 'not-ready', missing: ['database'] }]
+  const away = { status: 503, body: { status: 'not-ready', missing: ['database'] } }
   const probes = storeLimits.statementMs / telemetryLimits.readyMs
   for (let at = 0; at < probes; at += 1) expect(await probeFor(telemetryLimits.readyMs)).toEqual(away)
   expect({ queries: begun.length, timers: timers.pendingCount() }).toEqual({ queries: 1, timers: 0 })
   const answer = ask()
   await expect.poll(() => begun.length).toBe(2)
   begun[1]?.([])
-  expect(await answer).toEqual([200, { status: 'ready', missing: [] }])
+  expect(await answer).toEqual({ status: 200, body: { status: 'ready', missing: [] } })
   expect(timers.pendingCount()).toBe(0)
 })
 
@@ -153,11 +159,11 @@ test('a probe of a database that hangs keeps no process alive [A-86]', async () 
   await expect.poll(() => begun.length).toBe(1)
   const limits: unknown[] = [storeLimits.statementMs, telemetryLimits.readyMs]
   const held = timers.mock.calls.flatMap(([, timeMs], at) =>
-    limits.includes(timeMs) ? [[timeMs, timers.mock.results[at]?.value.hasRef()]] : [],
+    limits.includes(timeMs) ? [{ timeMs, hasRef: timers.mock.results[at]?.value.hasRef() }] : [],
   )
   begun[0]?.([])
-  expect((await answer)[0]).toBe(200)
-  expect(held).toEqual(limits.map((timeMs) => [timeMs, false]))
+  expect((await answer).status).toBe(200)
+  expect(held).toEqual(limits.map((timeMs) => ({ timeMs, hasRef: false })))
 })
 
 test.each(['auth', 'base'] as const)(

@@ -143,7 +143,7 @@ test(`as a name, an operator or a value of another type ${corpus.length} strings
     .map((place) => `body.${place}`)
     .sort()
     .join()
-  const different: [string, string[]][] = []
+  const different: { text: string; faults: string[] }[] = []
   for (const text of corpus) {
     const faults = await faultsOf(agentSearch, {
       limit: text,
@@ -158,7 +158,7 @@ test(`as a name, an operator or a value of another type ${corpus.length} strings
       ],
       sort: [{ column: text }, { column: 'id', desc: text }, text],
     })
-    if (faults.sort().join() !== expected) different.push([text, faults])
+    if (faults.sort().join() !== expected) different.push({ text, faults })
   }
   expect(different).toEqual([])
 })

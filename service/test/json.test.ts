@@ -79,10 +79,10 @@ test(
     fc.assert(
       fc.property(tree, rules, fc.nat(1), (value, rule, spelling) => {
         const { json, fault } = write(value, rule as JsonRules, spelling)
-        expect([json, parseJson(json, rule as JsonRules)]).toEqual([
+        expect({ json, result: parseJson(json, rule as JsonRules) }).toEqual({
           json,
-          fault ?? { kind: 'value', value: JSON.parse(json) },
-        ])
+          result: fault ?? { kind: 'value', value: JSON.parse(json) },
+        })
       }),
       { numRuns },
     )

@@ -75,7 +75,7 @@ test('SIGTERM answers what is running, refuses what is new, and ends within 10 s
   }
   await expect.poll(refused).toBe('ECONNREFUSED')
   const answer = await running
-  expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
+  expect({ status: answer.status, error: await errorOf(answer) }).toEqual({ status: 400, error: 'invalid_grant' })
   const { code, tookMs } = await stopped
   // By its own clock it took less than 9.5 s, or the code were 1.
   expect(code).toBe(0)

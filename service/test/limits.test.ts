@@ -31,7 +31,11 @@ test('the limits of failures are those that ASSUMPTIONS.md and --help name [S-02
   const own = { freeFailures: 5, firstDelayMs: 1_000, stop: { failures: 100, delayMs: dayMs }, rememberMs: dayMs }
   for (const policy of [device, accountAddress]) expect(policy).toMatchObject(own)
   expect(account).toMatchObject({ freeFailures: 100, firstDelayMs: minuteMs, rememberMs: dayMs })
-  expect([signInAddress, client, clientAddress].map(({ freeFailures }) => freeFailures)).toEqual([100, 10, 100])
+  expect({
+    signInAddress: signInAddress.freeFailures,
+    client: client.freeFailures,
+    clientAddress: clientAddress.freeFailures,
+  }).toEqual({ signInAddress: 100, client: 10, clientAddress: 100 })
   for (const policy of Object.values(throttlePolicies)) expect(policy.longestDelayMs).toBe(15 * minuteMs)
   expect({ failedKeys: credentialLimits.failedKeys, deviceAccounts: credentialLimits.deviceAccounts }).toEqual({
     failedKeys: 100_000,

@@ -153,5 +153,9 @@ test('a running agent-service prints its start and nothing else, for all that is
   await stir(overSockets(JSON.parse(started) as Service))
   child.kill('SIGTERM')
   await once(child, 'close')
-  expect([printed === started, complaints, child.exitCode]).toEqual([true, '', 0])
+  expect({ isUnchanged: printed === started, complaints, exitCode: child.exitCode }).toEqual({
+    isUnchanged: true,
+    complaints: '',
+    exitCode: 0,
+  })
 })

@@ -57,12 +57,12 @@ test('--log json writes one line of JSON for each request and event, with its id
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
-  expect([lines[0]?.msg, lines.at(-2)?.msg, lines.at(-1)?.msg, child.exitCode]).toEqual([
-    'started',
-    'stopping',
-    'stopped',
-    0,
-  ])
+  expect({
+    first: lines[0]?.msg,
+    lastButOne: lines.at(-2)?.msg,
+    last: lines.at(-1)?.msg,
+    exitCode: child.exitCode,
+  }).toEqual({ first: 'started', lastButOne: 'stopping', last: 'stopped', exitCode: 0 })
   const of = (requestId: unknown) => lines.find((line) => line.requestId === requestId)
   expect(of('req_of_a_proxy')).toEqual({
     level: 'info',
@@ -97,5 +97,8 @@ test('--log pretty writes a line that people read, and an unknown format is refu
   const refused = spawn(process.execPath, [command, '--log', 'xml'])
   const [text] = (await once(refused.stderr, 'data')) as [Buffer]
   const [code] = refused.exitCode === null ? ((await once(refused, 'close')) as [number]) : [refused.exitCode]
-  expect([String(text).split('\n')[0], code]).toEqual(['agent-service: --log takes json, pretty or off', 2])
+  expect({ firstLine: String(text).split('\n')[0], code }).toEqual({
+    firstLine: 'agent-service: --log takes json, pretty or off',
+    code: 2,
+  })
 })

@@ -83,7 +83,10 @@ test('the metrics are on with dev, off without, and refused to a request that a 
   const status = async (service: Service, headers: Record<string, string> = {}): Promise<number> =>
     (await service.fetch(`${service.authUrl}/metrics`, { headers })).status
   const dev = await started({ dev: 'on' })
-  expect([await status(dev), await status(dev, { 'x-forwarded-for': '192.0.2.1' })]).toEqual([200, 403])
+  expect({
+    direct: await status(dev),
+    forwarded: await status(dev, { 'x-forwarded-for': '192.0.2.1' }),
+  }).toEqual({ direct: 200, forwarded: 403 })
   expect(await status(await started({}))).toBe(404)
   expect(await status(await started({ dev: 'on', metrics: 'off' }))).toBe(404)
 })
@@ -99,9 +102,9 @@ test('the metrics answer an address and a host that is served, and no other name
     '10.0.0.7',
     '[fd00::7]:4001',
   ])
-    expect([host, await status(host)]).toEqual([host, 200])
+    expect({ host, status: await status(host) }).toEqual({ host, status: 200 })
   for (const host of ['evil.example', '10.0.0.7.evil.example:4001', '10.0.0.7:80:80', '[::1', ''])
-    expect([host, await status(host)]).toEqual([host, 421])
+    expect({ host, status: await status(host) }).toEqual({ host, status: 421 })
   expect(service.dev.journal()).toEqual([])
 })
 

@@ -112,7 +112,9 @@ test('names of earlier versions are returned as they were, and their text is fou
     sort: [],
   }
   const { rows } = await opened((db) => parentAgentsOf(db, 't').search(search))
-  expect(rows.map(({ agent_name, description }) => [agent_name, description])).toEqual([['ΑΣ', 'cafe\u0301']])
+  expect(rows.map(({ agent_name, description }) => ({ name: agent_name, description }))).toEqual([
+    { name: 'ΑΣ', description: 'cafe\u0301' },
+  ])
 })
 
 test('pages of the clients of an earlier version are known [S-045]', async () => {

@@ -7,11 +7,18 @@ afterEach(() => service.close())
 
 const page = 'https://app.demo.example'
 
-async function refused(url: string, init: RequestInit = {}): Promise<[number, string | null, unknown]> {
+async function refused(
+  url: string,
+  init: RequestInit = {},
+): Promise<{ status: number; allowedOrigin: string | null; message: unknown }> {
   const response = await service.fetch(url, init)
   const { error_type, error_message } = (await response.json()) as Record<string, string>
   expect(error_type).toBe('not_found')
-  return [response.status, response.headers.get('access-control-allow-origin'), error_message]
+  return {
+    status: response.status,
+    allowedOrigin: response.headers.get('access-control-allow-origin'),
+    message: error_message,
+  }
 }
 
 test.each([
@@ -29,7 +36,11 @@ test.each([
   async (method, path) => {
     service = await createService({ dev: 'on' })
     const message = `this is the API: set authUrl to the authorization server, ${service.authUrl}`
-    expect(await refused(service.baseUrl + path, { method, headers: { origin: page } })).toEqual([404, page, message])
+    expect(await refused(service.baseUrl + path, { method, headers: { origin: page } })).toEqual({
+      status: 404,
+      allowedOrigin: page,
+      message,
+    })
   },
 )
 
@@ -50,10 +61,10 @@ test('without dev controls, the API answers 401 there as at every unknown addres
 test('the API says where the dev controls are, or how to turn them on [A-52]', async () => {
   service = await createService({ dev: 'on' })
   const there = `this is the API: the dev controls are at ${service.authUrl}/_dev`
-  for (const path of ['/_dev', '/_dev/state']) expect((await refused(service.baseUrl + path))[2]).toBe(there)
+  for (const path of ['/_dev', '/_dev/state']) expect((await refused(service.baseUrl + path)).message).toBe(there)
   await service.close()
   service = await createService()
-  expect((await refused(`${service.baseUrl}/_dev/clock`, { method: 'POST' }))[2]).toContain(
+  expect((await refused(`${service.baseUrl}/_dev/clock`, { method: 'POST' })).message).toContain(
     'start agent-service with --dev',
   )
 })
@@ -63,25 +74,33 @@ test('the authorization server answers for the API in JSON, with the CORS header
   const url = `${service.authUrl}/api/llm_models/search`
   const asked = { origin: page, 'access-control-request-method': 'POST' }
   const preflight = await service.fetch(url, { method: 'OPTIONS', headers: asked })
-  expect([preflight.status, Object.fromEntries(preflight.headers)]).toEqual([
-    204,
-    expect.objectContaining({
+  expect({ status: preflight.status, headers: Object.fromEntries(preflight.headers) }).toEqual({
+    status: 204,
+    headers: expect.objectContaining({
       'access-control-allow-origin': page,
       'access-control-allow-methods': 'GET, POST',
       'access-control-allow-headers': 'authorization, content-type',
     }),
-  ])
+  })
   const headers = { origin: page, authorization: 'Bearer x', 'content-type': 'application/json' }
   const message = `this is the authorization server: set baseUrl to the API, ${service.baseUrl}`
-  expect(await refused(url, { method: 'POST', headers, body: '{}' })).toEqual([404, page, message])
+  expect(await refused(url, { method: 'POST', headers, body: '{}' })).toEqual({
+    status: 404,
+    allowedOrigin: page,
+    message,
+  })
   const foreign = { ...headers, origin: 'https://evil.example' }
-  expect(await refused(url, { method: 'POST', headers: foreign })).toEqual([404, null, message])
+  expect(await refused(url, { method: 'POST', headers: foreign })).toEqual({
+    status: 404,
+    allowedOrigin: null,
+    message,
+  })
 })
 
 test('without dev controls, the authorization server names its role at the paths of the API, and no address [A-52]', async () => {
   service = await createService()
   const message = 'this is the authorization server: set baseUrl to the API'
-  expect(await refused(`${service.authUrl}/api/x`)).toEqual([404, null, message])
+  expect(await refused(`${service.authUrl}/api/x`)).toEqual({ status: 404, allowedOrigin: null, message })
 })
 
 test('with dev controls, the page of an unknown address says which address is right', async () => {

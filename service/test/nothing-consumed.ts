@@ -18,11 +18,17 @@ export async function expectNothingConsumed(
   await harm()
   const refused = [await refresh(service, client, tokens.refresh_token), await exchange(service, callback)]
   for (const answer of refused) {
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
+      status: 503,
+      retryAfter: '1',
+    })
     expect(await answer.json()).toMatchObject({ error: 'temporarily_unavailable' })
   }
   const created = await callApi(service, { token: tokens.access_token, ...newAgent })
-  expect([created.status, created.headers.get('retry-after')]).toEqual([503, '1'])
+  expect({ status: created.status, retryAfter: created.headers.get('retry-after') }).toEqual({
+    status: 503,
+    retryAfter: '1',
+  })
   expect(await created.json()).toMatchObject({ success: false, error_type: 'service_unavailable' })
   await mend()
   const rotated = await well(() => refresh(service, client, tokens.refresh_token))

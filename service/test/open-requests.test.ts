@@ -54,7 +54,11 @@ test('a request that the page carries works in its browser, in its time, and to 
   const first = await signIn(browser, page)
   // Going back and signing in again goes on with the same request.
   const second = await signIn(browser, page)
-  expect([first.status, second.status, await rows()]).toEqual([200, 200, 1])
+  expect({ first: first.status, second: second.status, rows: await rows() }).toEqual({
+    first: 200,
+    second: 200,
+    rows: 1,
+  })
   expect(new URL((await approve(browser, second)).next ?? '').searchParams.get('code')).not.toBeNull()
   expect((await signIn(browser, page)).status).toBe(400)
   expect((await approve(browser, first)).status).toBe(400)
@@ -196,5 +200,8 @@ test('a page whose client a reset has removed is too old [S-014]', async () => {
   const page = await browser.get(url)
   await service.dev.reset()
   const late = await signIn(browser, page)
-  expect([late.status, late.html.includes('start again')]).toEqual([400, true])
+  expect({ status: late.status, hasAdvice: late.html.includes('start again') }).toEqual({
+    status: 400,
+    hasAdvice: true,
+  })
 })

@@ -128,7 +128,10 @@ test.each(numbers.map(({ flag, range }) => [flag, range] as const))(
   '--%s with a negative value is told its range',
   (flag, range) => {
     const text = `--${flag} takes a whole number from ${range?.least} to ${range?.most}`
-    expect([readCommand([`--${flag}`, '-1'], {}), readCommand([`--${flag}=-1`], {})]).toEqual([text, text])
+    expect({
+      apart: readCommand([`--${flag}`, '-1'], {}),
+      joined: readCommand([`--${flag}=-1`], {}),
+    }).toEqual({ apart: text, joined: text })
   },
 )
 

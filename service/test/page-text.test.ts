@@ -14,7 +14,10 @@ test('a page is a text for the server, which would send anything else as a strea
   vi.stubGlobal('Response', Watched)
   try {
     const response = await service.fetch(authorizeUrl(service).url)
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=UTF-8'])
+    expect({ status: response.status, contentType: response.headers.get('content-type') }).toEqual({
+      status: 200,
+      contentType: 'text/html; charset=UTF-8',
+    })
     expect(bodies.map((body) => typeof body)).toEqual(['string'])
   } finally {
     vi.unstubAllGlobals()

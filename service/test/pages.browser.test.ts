@@ -108,14 +108,14 @@ test('a click on approve is a 303, also to [::1] and to an application that goes
   const onward = application.redirectUri.replace('/callback', '/home')
   const applications = [await startApplication(onward), await startApplication('/home', '::1')]
   for (const { redirectUri, callbacks } of applications) {
-    const answers: [number, string][] = []
-    page.on('response', (answer) => answers.push([answer.status(), new URL(answer.url()).pathname]))
+    const answers: { status: number; path: string }[] = []
+    page.on('response', (answer) => answers.push({ status: answer.status(), path: new URL(answer.url()).pathname }))
     await page.goto(authorizeUrl(service, { redirectUri }).url)
     if ((await page.title()).startsWith('Sign in')) await signIn()
     await button('Approve').click()
     await page.waitForURL('**/home')
     expect(callbacks.map(({ searchParams }) => [...searchParams.keys()])).toEqual([['code', 'state']])
-    expect(answers).toContainEqual([303, '/auth/v1/consent'])
+    expect(answers).toContainEqual({ status: 303, path: '/auth/v1/consent' })
   }
   for (const one of applications) await one.close()
 })

@@ -24,7 +24,7 @@ test('any bytes of a value come back in its encoded form, however they were esca
         const own = all.filter(([other]) => other === name).map(([, value]) => value)
         const first = own.find(({ bytes }) => bytes.length > 0)
         const { encoded = '', text, bytes } = query.get(name) ?? {}
-        expect([query.count(name), bytes]).toEqual([own.length, first?.bytes.length])
+        expect({ count: query.count(name), bytes }).toStrictEqual({ count: own.length, bytes: first?.bytes.length })
         expect(text).toBe(first && Buffer.from(first.bytes).toString())
         // Only what RFC 3986 never escapes stands for itself, so that it may stand in a Location.
         expect(encoded).toMatch(/^(?:[\w.~-]|%[\dA-F]{2})*$/)
@@ -66,7 +66,12 @@ test('any query: the values that it has by the standard, and nothing is thrown [
       for (const [name] of all) {
         const values = all.filter(([other]) => other === name).map(([, value]) => value)
         const first = values.find((value) => value !== '')
-        expect([one, name, query.count(name), query.get(name)?.text]).toEqual([one, name, values.length, first])
+        expect({ one, name, count: query.count(name), text: query.get(name)?.text }).toStrictEqual({
+          one,
+          name,
+          count: values.length,
+          text: first,
+        })
       }
     }),
     { numRuns },
@@ -82,7 +87,15 @@ test('the longest query that a request can have takes less than 50 ms [P-12]', a
 
 test('of a query 100 parameters are read, and one more makes it incomplete [A-55]', () => {
   const query = parseQuery(`?${'a&'.repeat(99)}state=1`)
-  expect([query.count('a'), query.get('state')?.text, query.isComplete]).toEqual([99, '1', true])
+  expect({ count: query.count('a'), state: query.get('state')?.text, isComplete: query.isComplete }).toEqual({
+    count: 99,
+    state: '1',
+    isComplete: true,
+  })
   const longer = parseQuery(`?${'a&'.repeat(100)}state=1`)
-  expect([longer.count('a'), longer.count('state'), longer.isComplete]).toEqual([100, 0, false])
+  expect({ count: longer.count('a'), states: longer.count('state'), isComplete: longer.isComplete }).toEqual({
+    count: 100,
+    states: 0,
+    isComplete: false,
+  })
 })

@@ -127,7 +127,7 @@ test('only what the rules allow is registered, and the answer goes where the tex
       const refusal = refuseRedirectUri(uri)
       const allowed = /^[\x21-\x7e]{1,2048}$/.test(uri) && registrable.test(uri) && URL.canParse(uri)
       const port = Number(/^http:\/\/[^/?]*?:(\d+)(?:[/?]|$)/.exec(uri)?.[1] ?? 0)
-      expect([uri, refusal === undefined]).toEqual([uri, allowed && port <= 65_535])
+      expect({ uri, isRegistered: refusal === undefined }).toEqual({ uri, isRegistered: allowed && port <= 65_535 })
       if (refusal !== undefined) return
       const back = callbackUrl(uri, { code }, state === null ? null : encodeURIComponent(state))
       const [registered, url] = [new URL(uri), new URL(back)]
@@ -176,7 +176,12 @@ test('only the same text matches, or another port of a public loopback literal [
       const middle = between ? sent.slice(start.length, sent.length - (rest ?? '').length) : undefined
       const isPort = middle === '' || (/^:[1-9]\d*$/.test(middle ?? '') && Number(middle?.slice(1)) <= 65_535)
       const expected = sent === registered || (of === 'public' && isPort)
-      expect([sent, registered, of, matchesRegistered(sent, registered, of)]).toEqual([sent, registered, of, expected])
+      expect({ sent, registered, of, isMatch: matchesRegistered(sent, registered, of) }).toEqual({
+        sent,
+        registered,
+        of,
+        isMatch: expected,
+      })
     }),
     { numRuns },
   )

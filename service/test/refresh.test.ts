@@ -37,7 +37,7 @@ async function rotate(refreshToken: string): Promise<TokenAnswer> {
 
 async function expectRefused(refreshToken: string, error = 'invalid_grant'): Promise<void> {
   const answer = await refresh(service, client, refreshToken)
-  expect([answer.status, await errorOf(answer)]).toEqual([400, error])
+  expect({ status: answer.status, error: await errorOf(answer) }).toEqual({ status: 400, error })
 }
 
 async function apiStatus(token: string): Promise<number> {
@@ -204,7 +204,7 @@ test('the predecessor does not help another client [S-048]', async () => {
   const { refresh_token } = await login(service)
   await rotate(refresh_token)
   const answer = await refresh(service, clientOf(service, 'Other public'), refresh_token)
-  expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
+  expect({ status: answer.status, error: await errorOf(answer) }).toEqual({ status: 400, error: 'invalid_grant' })
   await rotate(refresh_token)
 })
 
@@ -305,7 +305,11 @@ test.each(['api.access', 'api.access api.access', ''])(
     const { refresh_token } = await login(service)
     const answer = await refresh(service, client, refresh_token, { scope })
     const { scope: given, refresh_token: next } = (await answer.json()) as TokenAnswer
-    expect([answer.status, given, next === refresh_token]).toEqual([200, 'api.access', false])
+    expect({ status: answer.status, scope: given, isSame: next === refresh_token }).toEqual({
+      status: 200,
+      scope: 'api.access',
+      isSame: false,
+    })
     // The same once more, within the grace period.
     const again = await refresh(service, client, refresh_token, { scope })
     expect({ status: again.status, refresh_token: ((await again.json()) as TokenAnswer).refresh_token }).toEqual({
@@ -319,20 +323,24 @@ test('a wider scope neither uses the token nor hides that it came again [A-53 S-
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   const inGrace = await refresh(service, client, refresh_token, { scope: 'admin' })
-  expect([inGrace.status, await errorOf(inGrace)]).toEqual([400, 'invalid_scope'])
+  expect({ status: inGrace.status, error: await errorOf(inGrace) }).toEqual({ status: 400, error: 'invalid_scope' })
   const third = await rotate(second.refresh_token)
   const replayed = await refresh(service, client, refresh_token, { scope: 'admin' })
-  expect([replayed.status, await errorOf(replayed)]).toEqual([400, 'invalid_grant'])
+  expect({ status: replayed.status, error: await errorOf(replayed) }).toEqual({ status: 400, error: 'invalid_grant' })
   await expectRefused(third.refresh_token)
 })
 
 test('a refresh token belongs to its client and keeps its scope [S-053]', async () => {
   const { refresh_token } = await login(service)
   const answer = await refresh(service, clientOf(service, 'Other confidential'), refresh_token)
-  expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
+  expect({ status: answer.status, error: await errorOf(answer) }).toEqual({ status: 400, error: 'invalid_grant' })
   for (const scope of ['api.access admin', 'admin', 'API.ACCESS', 'api.access ', ' ', 'api.access  api.access']) {
     const wider = await refresh(service, client, refresh_token, { scope })
-    expect([scope, wider.status, await errorOf(wider)]).toEqual([scope, 400, 'invalid_scope'])
+    expect({ scope, status: wider.status, error: await errorOf(wider) }).toEqual({
+      scope,
+      status: 400,
+      error: 'invalid_scope',
+    })
   }
   expect((await rotate(refresh_token)).scope).toBe('api.access')
 })

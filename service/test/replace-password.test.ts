@@ -68,7 +68,10 @@ test('a sign-in whose password was replaced during the comparison is refused, an
   }
   const page = await browser.get(authorizeUrl(service).url)
   const answer = await browser.submit(page, signInPath, { email, password })
-  expect([answer.status, browser.cookie('session')]).toEqual([403, undefined])
+  expect({ status: answer.status, session: browser.cookie('session') }).toStrictEqual({
+    status: 403,
+    session: undefined,
+  })
   const events = service.dev.journal().flatMap((entry) => ('event' in entry ? [entry.event] : []))
   expect(events).toEqual(['sign_in_failed'])
 })
@@ -98,7 +101,10 @@ test('an admin whose password was replaced during the comparison gets no client 
     }
     const answer = await browser.submit(form, action, { ...fields, password })
     context.passwords.verify = verify
-    expect([answer.status, answer.html.includes('The password is wrong.')]).toEqual([403, true])
+    expect({ status: answer.status, hasMessage: answer.html.includes('The password is wrong.') }).toEqual({
+      status: 403,
+      hasMessage: true,
+    })
     const later = service.dev.journal().slice(before)
     expect(later.flatMap((entry) => ('event' in entry ? [entry.event] : []))).toEqual(['sign_in_failed'])
     await replace(password)

@@ -109,9 +109,12 @@ test('one query reads the texts of at most 64 agents, and all queries together t
 })
 
 test('of a text with trigrams, only the texts of agents that have them are read [A-94]', async () => {
-  expect([(await searchDemo({ searchValue: 'no such text' })).count, textRanges]).toEqual([0, []])
+  expect({ count: (await searchDemo({ searchValue: 'no such text' })).count, textRanges }).toEqual({
+    count: 0,
+    textRanges: [],
+  })
   const found = await searchDemo({ searchValue: 'G TeX', sort: sorted('agent_name') })
-  expect([found.count, textRanges.length]).toEqual([60, 1])
+  expect({ count: found.count, textRanges: textRanges.length }).toEqual({ count: 60, textRanges: 1 })
 })
 
 test('a filter that an index answers narrows the texts that are read [S-085 A-45]', async () => {
@@ -140,7 +143,10 @@ test('either of two filters that indexes answer narrows what is read, and few hi
     filter: { kind: 'any', filters: [1, 2, 3].map((id) => equals('id', id)) },
     sort: sorted('active', 'agent_name'),
   })
-  expect([three.count, log.filter((entry) => entry === 'query').length]).toEqual([3, 4])
+  expect({ count: three.count, queries: log.filter((entry) => entry === 'query').length }).toEqual({
+    count: 3,
+    queries: 4,
+  })
 })
 
 test.each<[string, Partial<AgentSearch>]>([

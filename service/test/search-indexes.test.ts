@@ -103,7 +103,7 @@ test('a text is found by the index of trigrams, and then by the ids that have th
 test('a text of more agents than an index finds is counted whole', async () => {
   const search = { limit: 1, offset: 4_999, searchValue: 'what NUMBER', filter: equals('tenant', 'demo'), sort: [] }
   const { rows, count } = await parentAgentsOf(db, 'demo').search(search)
-  expect([rows.length, count]).toEqual([1, 5_000])
+  expect({ rows: rows.length, count }).toEqual({ rows: 1, count: 5_000 })
 })
 
 /** A table that is read from end to end; `SCAN` is SQLite's word, `Seq Scan` PostgreSQL's. */

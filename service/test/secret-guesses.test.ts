@@ -61,7 +61,10 @@ test('two hundred guesses at once are eleven, and the delays grow to a quarter o
     service.dev.advance((delays.at(-1) ?? 0) * 1_000)
     expect((await guess()).status).toBe(401)
   }
-  expect([...delays.slice(0, 4), Math.max(...delays)]).toEqual([1, 2, 4, 8, 900])
+  expect({ firstSeconds: delays.slice(0, 4), longestSeconds: Math.max(...delays) }).toEqual({
+    firstSeconds: [1, 2, 4, 8],
+    longestSeconds: 900,
+  })
 })
 
 test('a wait lasts to its last millisecond, and Retry-After counts each second that has begun [S-044]', async () => {
@@ -90,9 +93,9 @@ test('an unknown client costs the same queries as a wrong secret [S-044]', async
   const work = async (authorization: string) => {
     sql.length = 0
     const answer = await post(authorization)
-    return [answer.status, await answer.text(), ...sql]
+    return { status: answer.status, text: await answer.text(), sql: [...sql] }
   }
   const wrong = await work(basic(confidential, 'x'))
-  expect(wrong.slice(2)).toHaveLength(2)
+  expect(wrong.sql).toHaveLength(2)
   expect(await work(`Basic ${Buffer.from('app_0:x').toString('base64')}`)).toEqual(wrong)
 })

@@ -259,6 +259,6 @@ test('a replay whose transaction had to be run again is still one record [S-087]
     },
   })
   const replayed = await recorded(() => exchange(service, callback))
-  expect([conflicts, replayed.map(({ event }) => event)]).toEqual([1, ['code_replayed']])
+  expect({ conflicts, events: replayed.map(({ event }) => event) }).toEqual({ conflicts: 1, events: ['code_replayed'] })
   expect((await refresh(service, publicClient(), tokens.refresh_token)).status).toBe(400)
 })

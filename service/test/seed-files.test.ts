@@ -24,7 +24,10 @@ test('the example of the package logs in, as users and clients of it say', async
   const acme = await createService({ seed: `${service}seeds/acme.yaml` })
   onTestFinished(acme.close)
   const [mia, web, trial] = [personOf(acme, 'mia'), clientOf(acme, 'Acme web'), clientOf(acme, 'Acme trial')]
-  expect([mia.password, web.clientId]).toEqual(['correct horse battery staple', 'acme-web'])
+  expect({ password: mia.password, clientId: web.clientId }).toEqual({
+    password: 'correct horse battery staple',
+    clientId: 'acme-web',
+  })
   const redirectUri = 'http://127.0.0.1:5173/callback'
   expect((await login(acme, { person: mia, client: web, redirectUri })).access_token).toMatch(/\S/)
   const refused = await authorize(acme, { person: mia, client: trial, redirectUri: 'http://127.0.0.1/callback' })
@@ -58,18 +61,19 @@ test('an export is whole or not there, also where the disk is full', async () =>
   const limited = await runInShell('ulimit -f 64; exec "$0" "$@"', 'export', '--data', data, '--out', out)
   const unchanged = `agent-service: the export could not be written to "${out}" (EFBIG); nothing was changed there\n`
   expect(limited).toEqual({ code: 1, stderr: unchanged })
-  expect([await readFile(out, 'utf8'), (await readdir(folder)).filter((name) => name.startsWith('out'))]).toEqual([
-    'as before',
-    ['out.json'],
-  ])
+  expect({
+    text: await readFile(out, 'utf8'),
+    files: (await readdir(folder)).filter((name) => name.startsWith('out')),
+  }).toEqual({ text: 'as before', files: ['out.json'] })
   const full = await runInShell('exec "$0" "$@" > /dev/full', 'export', '--data', data)
   const partial =
     'agent-service: the export could not be written to stdout (ENOSPC); what is there is not a whole seed\n'
   expect(full).toEqual({ code: 1, stderr: partial })
   expect(await runInShell('exec "$0" "$@"', 'export', '--data', data, '--out', out)).toEqual({ code: 0, stderr: '' })
-  expect([(JSON.parse(await readFile(out, 'utf8')) as Seed).agents?.length, (await stat(out)).mode & 0o777]).toEqual([
-    100, 0o600,
-  ])
+  expect({
+    agents: (JSON.parse(await readFile(out, 'utf8')) as Seed).agents?.length,
+    mode: (await stat(out)).mode & 0o777,
+  }).toEqual({ agents: 100, mode: 0o600 })
 })
 
 test.each([
@@ -77,7 +81,7 @@ test.each([
   [['--ot', 'x'], 2, 'agent-service: there is no option --ot; did you mean --out?\n'],
 ])('export %j ends with %i', async (args, code, text) => {
   const ended = await runInShell('exec "$0" "$@"', 'export', ...args)
-  expect([ended.code, ended.stderr.startsWith(text)]).toEqual([code, true])
+  expect({ code: ended.code, hasText: ended.stderr.startsWith(text) }).toEqual({ code, hasText: true })
 })
 
 test('the command as it is built starts with a seed in YAML, and ends with the line and column of a mistake', async () => {
@@ -90,7 +94,10 @@ test('the command as it is built starts with a seed in YAML, and ends with the l
   const started = run(`${service}seeds/minimal.yaml`)
   const [line] = (await Promise.race([once(started.stdout ?? started, 'data'), once(started, 'close')])) as [Buffer]
   const { people, clients } = JSON.parse(String(line)) as { people: object[]; clients: object[] }
-  expect([people, clients]).toMatchObject([[{ email: 'ada@team.example' }], [{ clientId: 'team-web' }]])
+  expect({ people, clients }).toMatchObject({
+    people: [{ email: 'ada@team.example' }],
+    clients: [{ clientId: 'team-web' }],
+  })
   started.kill('SIGTERM')
   const wrong = run(`${service}package.json`)
   const [[text], [code]] = (await Promise.all([once(wrong.stderr ?? wrong, 'data'), once(wrong, 'exit')])) as [

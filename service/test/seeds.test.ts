@@ -43,12 +43,12 @@ test.each(['Documnt', 'Caf\u00e9 Agent', 'ＷＩＤＥ'])(
     expect((await callApi(service, { token, path: '/api/parent_agents', body })).status).toBe(200)
     const found = await callApi(service, { token, path: agentSearch, body: {} })
     const { data } = (await found.json()) as { data: { items: Record<string, unknown>[] } }
-    const [seeded, created] = data.items.map(({ parent_agent_type, parent_agent_type_key }) => [
-      parent_agent_type,
-      parent_agent_type_key,
-    ])
+    const [seeded, created] = data.items.map(({ parent_agent_type, parent_agent_type_key }) => ({
+      type: parent_agent_type,
+      key: parent_agent_type_key,
+    }))
     expect(created).toEqual(seeded)
-    expect(seeded?.[0]).toBe(type)
+    expect(seeded?.type).toBe(type)
   },
 )
 
@@ -97,9 +97,9 @@ test.each(['Web', 'Backend'])('a service has exactly the data of its seed, and %
       permissions: ['api.access', 'parent_agents.read', 'parent_agents.create', 'llm_models.read'],
     },
   ])
-  expect(service.clients.map(({ clientId, name, clientSecret }) => [clientId, name, clientSecret])).toEqual([
-    ['acme-web', 'Web', undefined],
-    ['app_231c155a8d096c2cc4a21c1defffa0b8', 'Backend', 's'.repeat(32)],
+  expect(service.clients.map(({ clientId, name, clientSecret }) => ({ clientId, name, clientSecret }))).toStrictEqual([
+    { clientId: 'acme-web', name: 'Web', clientSecret: undefined },
+    { clientId: 'app_231c155a8d096c2cc4a21c1defffa0b8', name: 'Backend', clientSecret: 's'.repeat(32) },
   ])
   const token = await tokenOf(service, name)
   const [agent, ...others] = await agentsOf(service)
@@ -206,7 +206,7 @@ test.each<[string, Partial<Seed>, number, string]>([
   const service = await started(seedWith(changes))
   for (const round of ['start', 'reset']) {
     const made = await create(service, await service.dev.mintSessionToken('mia@acme.example'))
-    expect([round, made.status, made.text.includes(text)]).toEqual([round, status, true])
+    expect({ round, status: made.status, hasText: made.text.includes(text) }).toEqual({ round, status, hasText: true })
     await service.dev.reset()
   }
 })
@@ -249,7 +249,10 @@ test.each<[string, Partial<Seed>]>([
   query.set('code_challenge_method', 'S256')
   const page = await browser.get(`${service.authUrl}/auth/v1/authorize?${query}`)
   const after = await browser.submit(page, signInPath, { email: 'mia@acme.example', password })
-  expect([after.status, after.html.includes('The email address or the password is wrong.')]).toEqual([403, true])
+  expect({
+    status: after.status,
+    hasMessage: after.html.includes('The email address or the password is wrong.'),
+  }).toEqual({ status: 403, hasMessage: true })
 })
 
 test('a seed that the data began with changes nothing, and other data are refused', async () => {
@@ -259,7 +262,10 @@ test('a seed that the data began with changes nothing, and other data are refuse
   await first.close()
   const second = await createService({ ...place, seed: seedWith() })
   expect((await agentsOf(second)).map(({ agent_name }) => agent_name)).toEqual(['My Agent', 'New'])
-  expect([second.people[0]?.password, second.clients[1]?.clientSecret]).toEqual(['', undefined])
+  expect({
+    password: second.people[0]?.password,
+    clientSecret: second.clients[1]?.clientSecret,
+  }).toStrictEqual({ password: '', clientSecret: undefined })
   await second.close()
   const other = seedWith({ people: [{ email: 'mia@acme.example', name: 'Mia', password: 'q'.repeat(43) }] })
   const text = 'seed: the database already holds other data; choose an empty one, or start without the seed'

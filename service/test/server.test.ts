@@ -320,10 +320,16 @@ test('dev: no answer is kept, read as another type, or loaded by a page of anoth
     dev('nothing', undefined),
   ])
   for (const { headers, url, status } of answers) {
-    const seen = ['cache-control', 'x-content-type-options', 'cross-origin-resource-policy'].map((name) =>
-      headers.get(name),
-    )
-    expect(seen, `${status} ${url}`).toEqual(['no-store', 'nosniff', 'same-origin'])
+    const seen = {
+      cacheControl: headers.get('cache-control'),
+      contentTypeOptions: headers.get('x-content-type-options'),
+      resourcePolicy: headers.get('cross-origin-resource-policy'),
+    }
+    expect(seen, `${status} ${url}`).toEqual({
+      cacheControl: 'no-store',
+      contentTypeOptions: 'nosniff',
+      resourcePolicy: 'same-origin',
+    })
   }
 })
 
@@ -393,8 +399,8 @@ test('a data file keeps tokens and people across a restart, readable by its owne
   for (const secret of [person?.password ?? '-', tokens.access_token, tokens.refresh_token])
     expect(bytes).not.toContain(secret)
   const second = await createService(urls)
-  expect(second.people.map(({ email, password }) => [email, password])).toEqual(
-    first.people.map(({ email }) => [email, '']),
+  expect(second.people.map(({ email, password }) => ({ email, password }))).toEqual(
+    first.people.map(({ email }) => ({ email, password: '' })),
   )
   expect((await callApi(second, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
   expect((await refresh(second, clientOf(second, 'Demo public'), tokens.refresh_token)).status).toBe(200)

@@ -18,7 +18,10 @@ test('with dev controls, one click on the sign-in page signs a user in, and cons
   const page = await browser.get(authorizeUrl(service).url)
   for (const { email } of service.people) expect(page.html).toContain(`value="${email}"`)
   const consent = await browser.submit(page, path, { email: 'ada@demo.example' })
-  expect([consent.status, consent.html.includes('ada@demo.example')]).toEqual([200, true])
+  expect({ status: consent.status, hasEmail: consent.html.includes('ada@demo.example') }).toEqual({
+    status: 200,
+    hasEmail: true,
+  })
   const approved = await browser.submit(consent, consentPath, { decision: 'approve' })
   expect(new URL(approved.next ?? '').searchParams.has('code')).toBe(true)
   const events = service.dev.journal().flatMap((entry) => ('event' in entry ? [entry.event] : []))
@@ -31,7 +34,10 @@ test('without dev controls there is no such choice and no such endpoint', async 
   expect(page.html).not.toContain('sign-in-as')
   const fields = { ...page.hidden('/auth/v1/sign-in'), email: 'ada@demo.example' }
   const answer = await browser.submit(page, path, fields)
-  expect([answer.status, browser.cookie('session')]).toEqual([404, undefined])
+  expect({ status: answer.status, session: browser.cookie('session') }).toStrictEqual({
+    status: 404,
+    session: undefined,
+  })
 })
 
 test('a request that a proxy forwarded gets no choice, and cannot use it', async () => {

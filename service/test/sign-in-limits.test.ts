@@ -200,7 +200,7 @@ test('one browser is known for the last five accounts that it signed in to [S-02
     browser.forget('session')
   }
   const parts = browser.cookie('device')?.split('.') ?? []
-  expect([parts[0], parts.length, new Set(parts).size]).toEqual([id, 5, 5])
+  expect({ id: parts[0], parts: parts.length, different: new Set(parts).size }).toEqual({ id, parts: 5, different: 5 })
   await guessOn(browserAt('203.0.113.1'))
   expect(await rightFrom(browser)).toBe(200)
 })

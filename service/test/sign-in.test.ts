@@ -58,10 +58,10 @@ test('1,024 characters are taken, 1,025 are refused without hashing [S-019]', as
 })
 
 test('a browser that signed in before waits for its hash before strangers [S-021]', async () => {
-  const places: string[][] = []
+  const places: { lane: string; account: string }[] = []
   const { verify, ...others } = assembly.context.passwords
   const noting: typeof verify = (password, stored, place) => {
-    places.push([place.lane, place.account])
+    places.push({ lane: place.lane, account: place.account })
     return verify(password, stored, place)
   }
   Object.assign(assembly.context, { passwords: { ...others, verify: noting } })
@@ -72,9 +72,9 @@ test('a browser that signed in before waits for its hash before strangers [S-021
   await trySignIn(` ${personOf(service, 'rui').email.toUpperCase()}`, 'wrong-password')
   const [ada, rui] = [personOf(service, 'ada').email, personOf(service, 'rui').email]
   expect(places).toEqual([
-    ['stranger', ada],
-    ['device', ada],
-    ['stranger', rui],
+    { lane: 'stranger', account: ada },
+    { lane: 'device', account: ada },
+    { lane: 'stranger', account: rui },
   ])
 })
 
@@ -82,7 +82,7 @@ test('an unknown person and a wrong password get the same answer [S-020]', async
   const wrong = await trySignIn(personOf(service, 'ada').email, 'wrong-password')
   const unknown = await trySignIn('nobody@demo.example', 'wrong-password')
   const comparable = (page: Page) => page.html.replace(/name="request" value="[^"]+"/, '')
-  expect([wrong.status, comparable(wrong)]).toEqual([403, comparable(unknown)])
+  expect({ status: wrong.status, html: comparable(wrong) }).toEqual({ status: 403, html: comparable(unknown) })
   expect(unknown.status).toBe(403)
 })
 
@@ -92,7 +92,7 @@ test('an unknown person costs the same hash and the same queries as a wrong pass
     scheme: 'scrypt',
     key: new Uint8Array(32),
     derive: async (password, salt, cost) => {
-      hashed.push([password.length, salt.length, cost])
+      hashed.push({ passwordLength: password.length, saltLength: salt.length, cost })
       return createHash('sha256').update(password).digest('base64url')
     },
   })
@@ -110,7 +110,11 @@ test('an unknown person costs the same hash and the same queries as a wrong pass
     expect((await trySignIn(email, 'wrong-password')).status).toBe(403)
     work.push([...hashed, ...sql])
   }
-  expect(work[0]?.[0]).toEqual(['wrong-password'.length, 22, { N: 2 ** 17, r: 8, p: 1 }])
+  expect(work[0]?.[0]).toEqual({
+    passwordLength: 'wrong-password'.length,
+    saltLength: 22,
+    cost: { N: 2 ** 17, r: 8, p: 1 },
+  })
   expect(work[1]).toEqual(work[0])
   expect(work[2]).toEqual(work[0])
 })
@@ -125,7 +129,7 @@ test('guessing is slowed down per account, the right password works after the de
   expect(new Set(statuses.slice(6))).toEqual(new Set([429]))
   const refused = await trySignIn(email, password)
   const retryAfter = Number(refused.response.headers.get('retry-after'))
-  expect([refused.status, retryAfter > 0]).toEqual([429, true])
+  expect({ status: refused.status, hasRetryAfter: retryAfter > 0 }).toEqual({ status: 429, hasRetryAfter: true })
   service.dev.advance(retryAfter * 1_000)
   expect(isSignIn(await trySignIn(email, password))).toBe(false)
 })
@@ -234,7 +238,10 @@ test('a sign-in form counts only in the browser that asked for it, and sends no 
   const victim = new Browser(service.fetch)
   await victim.get(authorizeUrl(service).url)
   const forged = await victim.submit(page, signInPath, { email, password })
-  expect([forged.status, victim.cookie('session')]).toEqual([400, undefined])
+  expect({ status: forged.status, session: victim.cookie('session') }).toStrictEqual({
+    status: 400,
+    session: undefined,
+  })
   const foreign = await service.fetch(service.authUrl + signInPath, {
     method: 'POST',
     headers: { origin: 'https://evil.example' },

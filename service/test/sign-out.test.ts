@@ -27,10 +27,17 @@ const isAskedForPassword = async (): Promise<boolean> =>
 test('the page says who is signed in, and only its form ends the session, at the service alone', async () => {
   const tokens = await login(service, { browser })
   const page = await open()
-  expect([page.status, page.html.includes('ada@demo.example')]).toEqual([200, true])
+  expect({ status: page.status, hasEmail: page.html.includes('ada@demo.example') }).toEqual({
+    status: 200,
+    hasEmail: true,
+  })
   expect(await isAskedForPassword()).toBe(false)
   const done = await browser.submit(page, confirm, {})
-  expect([done.status, done.html.includes('not signed in'), browser.cookie('session')]).toEqual([200, true, undefined])
+  expect({
+    status: done.status,
+    isSignedOut: done.html.includes('not signed in'),
+    session: browser.cookie('session'),
+  }).toStrictEqual({ status: 200, isSignedOut: true, session: undefined })
   expect(await isAskedForPassword()).toBe(true)
   expect(service.dev.journal().filter((entry) => 'event' in entry && entry.event === 'signed_out')).toHaveLength(1)
   expect((await refresh(service, clientOf(service, 'Demo public'), tokens.refresh_token)).status).toBe(200)
@@ -61,14 +68,17 @@ test('without the token of its session, or from another origin, the form ends no
 
 test('without a session the page says so, and a form that is sent twice changes nothing', async () => {
   const nothing = await open()
-  expect([nothing.status, nothing.html.includes('<form'), nothing.response.headers.get('cache-control')]).toEqual([
-    200,
-    false,
-    'no-store',
-  ])
+  expect({
+    status: nothing.status,
+    hasForm: nothing.html.includes('<form'),
+    cacheControl: nothing.response.headers.get('cache-control'),
+  }).toEqual({ status: 200, hasForm: false, cacheControl: 'no-store' })
   await signIn()
   const page = await open()
   await browser.submit(page, confirm, {})
   const again = await browser.submit(page, confirm, {})
-  expect([again.status, again.html.includes('not signed in')]).toEqual([200, true])
+  expect({ status: again.status, isSignedOut: again.html.includes('not signed in') }).toEqual({
+    status: 200,
+    isSignedOut: true,
+  })
 })

@@ -27,7 +27,10 @@ test('a text is prepared once, however often it runs', () => {
   for (const word of ['one', 'two', 'three']) database.prepare(insert).run([word])
   for (const word of ['one', 'two', 'three']) expect(database.prepare(select).all([word])).toEqual([{ word }])
   expect(prepared).toEqual([insert, select])
-  expect([database.prepare(insert).reader, database.prepare(select).reader]).toEqual([false, true])
+  expect({ insert: database.prepare(insert).reader, select: database.prepare(select).reader }).toEqual({
+    insert: false,
+    select: true,
+  })
 })
 
 test('a statement that failed works again, and what it began is not left open', () => {

@@ -77,18 +77,18 @@ test('a search whose page is empty reads the texts once, or none if no text has 
       if (sql.includes('search_text')) reads += 1
     },
   })
-  const seen: [number, number, number][] = []
+  const seen: { status: number; items: number; reads: number }[] = []
   const absent = [{ search_value: 'no such text' }, { search_value: 'zz' }]
   for (const body of [...absent, { search_value: 'e', offset: 1_000 }, { search_value: 'e' }]) {
     reads = 0
     const { status, body: found } = await search(ada, body)
-    seen.push([status, found.data.items.length, reads])
+    seen.push({ status, items: found.data.items.length, reads })
   }
   expect(seen).toEqual([
-    [200, 0, 0],
-    [200, 0, 1],
-    [200, 0, 1],
-    [200, expect.any(Number), isOnPostgres() ? 2 : 1],
+    { status: 200, items: 0, reads: 0 },
+    { status: 200, items: 0, reads: 1 },
+    { status: 200, items: 0, reads: 1 },
+    { status: 200, items: expect.any(Number), reads: isOnPostgres() ? 2 : 1 },
   ])
 })
 
@@ -98,7 +98,11 @@ test.each([
   [modelSearch, { provider: 'x'.repeat(1_501) }, 'provider'],
 ])('%s with a text of 1,501 characters is 422 [S-070]', async (path, body, member) => {
   const { status, body: answer } = await search(ada, body, path)
-  expect([status, answer.detail[0]?.loc[1], answer.detail[0]?.type]).toEqual([422, member, 'string_too_long'])
+  expect({ status, member: answer.detail[0]?.loc[1], type: answer.detail[0]?.type }).toEqual({
+    status: 422,
+    member,
+    type: 'string_too_long',
+  })
 })
 
 test('a page over 8 MiB is 422 at limit, and a smaller page of the same rows is given [S-085 A-46]', async () => {

@@ -154,7 +154,10 @@ test('a hundred thousand keys within an hour take seconds, and of more the one t
   expect(throttle.waitMs('first')).toBe(minuteMs)
   throttle.settle('key 1', 'failure')
   throttle.settle('key 0', 'failure')
-  expect([throttle.waitMs('key 1'), throttle.waitMs('key 0')]).toEqual([minuteMs, 0])
+  expect({ keptMs: throttle.waitMs('key 1'), forgottenMs: throttle.waitMs('key 0') }).toEqual({
+    keptMs: minuteMs,
+    forgottenMs: 0,
+  })
   if (open.kind === 'go') open.settle('undecided')
 })
 
@@ -188,7 +191,7 @@ test('an attempt that began before everything was forgotten changes nothing that
     throttle.clear()
     for (let failure = 0; failure < 4; failure += 1) throttle.settle('key', 'failure')
     if (early.kind === 'go') early.settle(result)
-    expect([throttle.waitMs('key'), throttle.size]).toEqual([minuteMs, 1])
+    expect({ waitMs: throttle.waitMs('key'), size: throttle.size }).toEqual({ waitMs: minuteMs, size: 1 })
     throttle.clear()
   }
   const early = await throttle.admit('key')
@@ -219,5 +222,5 @@ test('a success forgets failures, but no delay that a failure beside it brought 
   ] as const) {
     if (admission.kind === 'go') admission.settle(result)
   }
-  expect([throttle.waitMs('key'), throttle.size]).toEqual([minuteMs, 1])
+  expect({ waitMs: throttle.waitMs('key'), size: throttle.size }).toEqual({ waitMs: minuteMs, size: 1 })
 })

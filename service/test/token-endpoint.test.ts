@@ -56,7 +56,7 @@ function post({
 }
 
 async function expectError(answer: Response, status: number, error: string): Promise<void> {
-  expect([answer.status, await errorOf(answer)]).toEqual([status, error])
+  expect({ status: answer.status, error: await errorOf(answer) }).toEqual({ status, error })
   expect(answer.headers.get('cache-control')).toBe('no-store')
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
 }
@@ -333,9 +333,12 @@ test('with dev controls, an unknown client_id and a wrong secret each say what t
     const headers = { authorization, 'content-type': jsonType }
     const url = `${memory.authUrl}/auth/v1/token?grant_type=refresh_token`
     const answer = await memory.fetch(url, { method: 'POST', headers, body: '{"refresh_token":"x"}' })
-    return [answer.status, await answer.json()]
+    return { status: answer.status, body: await answer.json() }
   }
-  const refusal = (error_description: string) => [401, { error: 'invalid_client', error_description }]
+  const refusal = (error_description: string) => ({
+    status: 401,
+    body: { error: 'invalid_client', error_description },
+  })
   // The client of the service of the other tests: as after a restart.
   expect(await describe(basic(confidential))).toEqual(refusal(isUnknown))
   expect(await describe(basic(own, 'x'))).toEqual(
@@ -385,15 +388,20 @@ test('answers and errors are readable from a registered origin [S-045]', async (
   const tokens = await login(service)
   const read = async (body: object) => {
     const { status, headers } = await post({ body: JSON.stringify(body), headers: { origin: registered } })
-    return [status, headers.get('access-control-allow-origin'), headers.get('access-control-expose-headers')]
+    return {
+      status,
+      allowedOrigin: headers.get('access-control-allow-origin'),
+      exposed: headers.get('access-control-expose-headers'),
+    }
   }
   const exposed = 'WWW-Authenticate, Retry-After, X-Request-Id'
+  const readable = { allowedOrigin: registered, exposed }
   const own = { client_id: publicClient.clientId }
-  expect(await read({ refresh_token: tokens.refresh_token, ...own })).toEqual([200, registered, exposed])
-  expect(await read({ refresh_token: 'x', ...own })).toEqual([400, registered, exposed])
-  expect(await read({ refresh_token: 'x' })).toEqual([401, registered, exposed])
+  expect(await read({ refresh_token: tokens.refresh_token, ...own })).toEqual({ status: 200, ...readable })
+  expect(await read({ refresh_token: 'x', ...own })).toEqual({ status: 400, ...readable })
+  expect(await read({ refresh_token: 'x' })).toEqual({ status: 401, ...readable })
   await rawDatabase(assembly.context.store.db).schema.alterTable('grants').renameTo('gone').execute()
-  expect(await read({ refresh_token: 'x', ...own })).toEqual([500, registered, exposed])
+  expect(await read({ refresh_token: 'x', ...own })).toEqual({ status: 500, ...readable })
 })
 
 test('the origin of another client cannot read, an unregistered one is refused and burns nothing [S-045]', async () => {

@@ -59,7 +59,7 @@ test('a guess that matches all but the last character costs the same queries as 
   const cost = async (run: () => Promise<Response>) => {
     sql.length = 0
     const answer = await run()
-    return [answer.status, await answer.text(), ...sql]
+    return { status: answer.status, text: await answer.text(), sql: [...sql] }
   }
   for (const attempt of [
     (change: typeof near) => () => refresh(service, callback.client, change(refresh_token)),
@@ -67,7 +67,7 @@ test('a guess that matches all but the last character costs the same queries as 
     (change: typeof near) => () => exchange(service, { ...callback, code: change(callback.code) }),
   ]) {
     const wanted = await cost(attempt(far))
-    expect(wanted.length).toBeGreaterThan(2)
+    expect(wanted.sql.length).toBeGreaterThan(0)
     expect(await cost(attempt(near))).toEqual(wanted)
   }
 })

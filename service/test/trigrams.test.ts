@@ -208,7 +208,7 @@ test('a start that waits too long for the lock of another process begins again, 
     },
   })
   await indexAgents(assembly.context.store.db)
-  expect([timeouts, await idsOfEarlierVersions('demo')]).toEqual([0, []])
+  expect({ timeouts, left: await idsOfEarlierVersions('demo') }).toEqual({ timeouts: 0, left: [] })
   await addAsEarlierVersion('demo', 'locked for long')
   timeouts = 4
   await expect(indexAgents(assembly.context.store.db)).rejects.toMatchObject({ code: '55P03' })

@@ -2,6 +2,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { guard, statusAndCode } from '../support/backend-rig.ts'
 import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'
+import { until } from '../support/until.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -32,10 +33,6 @@ const numbers = (from: number, to: number): string[] =>
 /** Lets everything run that waits for nothing else. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
 test('32 requests of a session are sent at once, and others wait in their order; each session has its own queue [C-126]', async () => {

@@ -3,6 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { searchPath, statusAndCode } from '../support/backend-rig.ts'
 import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
+import { until } from '../support/until.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -64,7 +65,7 @@ test.each([
   const rig = await rigOfRoutes(() => new Promise(() => {}))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const call = rig.get(path)
-  while (rig.seen.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => rig.seen.length > 0)
   await vi.advanceTimersByTimeAsync(timeoutMs - 1)
   expect(rig.seen[0]?.signal.aborted).toBe(false)
   await vi.advanceTimersByTimeAsync(1)

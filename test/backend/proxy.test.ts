@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type AppBrowser, guard, statusAndCode } from '../support/backend-rig.ts'
 import { pathVectors } from '../support/path-vectors.ts'
 import { proxyRig } from '../support/proxy-rig.ts'
+import { until } from '../support/until.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -136,11 +137,6 @@ function requestTo(browser: AppBrowser, path: string): Request | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Waits without timers, because the test replaces them. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Lets everything run that waits for nothing else. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { codeOf, type Realm, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
 import type { TokenServiceOptions } from '../support/token-service.ts'
+import { until } from '../support/until.ts'
 import { flush } from '../support/virtual-time.ts'
 
 // Another process may have used a refresh token that the storage had. It may use none that the storage never had.
@@ -129,7 +130,7 @@ describe('a refresh that cannot read the storage', () => {
     service.answer(() => Response.json({ error: 'invalid_grant' }, { status: 400 }))
     const release = service.hold()
     const call = session.getAccessToken()
-    while (service.sent.length === 0) await flush()
+    await until(() => service.sent.length > 0)
     const [name = ''] = records.items.keys()
     await encrypted('b').setItem(name, 'the record of another process')
     release()
@@ -167,7 +168,7 @@ describe('tokens that could not be saved', () => {
     clock.advance(hour)
     service.answer('lose')
     void codeOf(here.session.getAccessToken())
-    while (service.sent.length < 2) await flush()
+    await until(() => service.sent.length >= 2)
     expect(records.record()).toMatchObject({ accessToken: unsaved, rev: 2 })
     await flush()
     expect(service.familyOf(await there.session.getAccessToken())).toBe(1)
@@ -232,7 +233,7 @@ describe('tokens that could not be saved', () => {
     fate = 'waits'
     rig.clock.advance(hour)
     const call = codeOf(session.getAccessToken())
-    while (writes.length === 0) await flush()
+    await until(() => writes.length > 0)
     const signedOut = session.signOut()
     expect(await call).toBe('login_required')
     for (const write of writes) write()

@@ -2,7 +2,8 @@ import { createAuthConfig, createSession, memoryStorage, type TokenStorage } fro
 import { describe, expect, test } from 'vitest'
 import { secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
-import { baseUrl, tokens, turn } from '../support/one-session.ts'
+import { baseUrl, tokens } from '../support/one-session.ts'
+import { until } from '../support/until.ts'
 
 describe('two tabs over one record', () => {
   /** A token endpoint that knows which refresh tokens are good; the first one may be used by both tabs. */
@@ -62,9 +63,9 @@ describe('two tabs over one record', () => {
     await two.ready()
     clock.advance(3_600_000)
     const late = two.getAccessToken()
-    while (!held) await turn()
+    await until(() => held !== undefined)
     await one.getAccessToken()
-    held()
+    held?.()
     const kept = await late
     clock.advance(2_000)
     expect(await one.getAccessToken()).toBe(kept)

@@ -2,6 +2,7 @@ import type { TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
+import { until } from '../support/until.ts'
 import { flush } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
@@ -607,7 +608,7 @@ describe('a refresh without a lock during which no read succeeds [D-21 F070]', (
     clock.advance(hour)
     const letGo = service.hold()
     const call = here.session.getAccessToken()
-    while (service.sent.length === 0) await flush()
+    await until(() => service.sent.length > 0)
     state.unreadable = true
     letGo()
     const token = await call

@@ -1,0 +1,13 @@
+const mostMs = 60_000
+
+/**
+ * Lets the event loop turn until the condition holds, without timers, which a test may have replaced. Rejects after a minute, because
+ * a loop without an end would outlive its test.
+ */
+export async function until(condition: () => boolean): Promise<void> {
+  const endMs = performance.now() + mostMs
+  while (!condition()) {
+    if (performance.now() > endMs) throw new Error(`This has not come true within ${mostMs} ms: ${condition}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
