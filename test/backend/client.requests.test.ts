@@ -168,7 +168,7 @@ describe('options', () => {
     expect(await codeOf(client.signIn({ returnUrl: '/' } as object))).toBe('config_invalid')
   })
 
-  it('are own members alone', async () => {
+  it('takes only the own members of the object', async () => {
     const { client, page } = backendClientRig()
     await client.signIn(Object.create({ returnTo: '/elsewhere' }))
     expect(page.visited[0]).not.toContain('elsewhere')

@@ -102,7 +102,7 @@ describe('refusals', () => {
   })
 
   it.each(['?code=c&error=access_denied', '?error=server_error&code=c'])(
-    'code and error together: %s [C-023]',
+    'a callback with code and error together is malformed: %s [C-023]',
     async (query) => {
       const pending = await begin()
       const read = () => readCallback(pending, `${redirectUri}${query}&state=${pending.state}`, at)
@@ -112,7 +112,7 @@ describe('refusals', () => {
     },
   )
 
-  it('neither code nor error [C-023]', async () => {
+  it('a callback with neither code nor error is malformed [C-023]', async () => {
     const pending = await begin()
     const read = () => readCallback(pending, callbackUrl(pending, {}), at)
     expect(await failure(read)).toMatchObject({ code: 'callback_malformed' })

@@ -22,8 +22,8 @@ function brokenClock() {
   return { clock, state, broken }
 }
 
-describe('an error that is not of this library passes as itself', () => {
-  test('through a refresh, which ends nothing and is not taken for an outage', async () => {
+describe('an error that is not of this library', () => {
+  test('passes as itself through a refresh, which ends nothing and is not taken for an outage', async () => {
     const { clock, state, broken } = brokenClock()
     const { service, realm } = sessionRig(broken)
     const { session, eventsOf } = realm()
@@ -41,7 +41,7 @@ describe('an error that is not of this library passes as itself', () => {
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
   })
 
-  test.each(['a look at the store', 'the look of a refresh'])('through %s', async (where) => {
+  test.each(['a look at the store', 'the look of a refresh'])('passes as itself through %s', async (where) => {
     const { clock, state, broken } = brokenClock()
     const { service, realm } = sessionRig(broken)
     const records = sharedRecords()
@@ -65,7 +65,7 @@ describe('an error that is not of this library passes as itself', () => {
     expect(here.session.state.status).toBe('signed-in')
   })
 
-  test('through an exchange', async () => {
+  test('passes as itself through an exchange', async () => {
     const { state, broken } = brokenClock()
     const config = createAuthConfig({
       authUrl: 'https://auth.example.com',
@@ -83,7 +83,7 @@ describe('an error that is not of this library passes as itself', () => {
     expect(await codeOf(exchangeCode(config, grant))).toBe(mistake)
   })
 
-  test('through the pending logins, while what a storage fails with does not', async () => {
+  test('passes as itself through the pending logins, while what a storage fails with does not', async () => {
     const { state, broken } = brokenClock()
     const config = createAuthConfig({
       authUrl: 'https://auth.example.com',

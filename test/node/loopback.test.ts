@@ -262,7 +262,7 @@ describe('the listener', () => {
 })
 
 describe('a login that ends without tokens', () => {
-  test('after its time [C-132]', async () => {
+  test('rejects with timeout after its time [C-132]', async () => {
     const { redirectUri, settled } = await started({ timeoutMs: 200, ports: [await freePort()] })
     expect(await settled).toBe('timeout')
     const late = signInWithLoopback(configWith(), { openBrowser: () => {}, timeoutMs: 1 })
@@ -271,7 +271,7 @@ describe('a login that ends without tokens', () => {
     expect(await isRefused(redirectUri)).toBe(true)
   })
 
-  test('by a signal before it, while it waits, and during the exchange [D-43]', async () => {
+  test('rejects with aborted if a signal fires before it, while it waits, or during the exchange [D-43]', async () => {
     const never: unknown[] = []
     const openBrowser = (url: string): number => never.push(url)
     // If the login asked for this busy port, it would reject with login_failed.
@@ -293,7 +293,7 @@ describe('a login that ends without tokens', () => {
     expect(await isRefused(two.redirectUri)).toBe(true)
   })
 
-  test('when the user refuses, with a page that sends the user back [C-132]', async () => {
+  test('shows a page that sends the user back if the user refuses [C-132]', async () => {
     const { authorizeUrl, redirectUri, settled } = await started({ ports: [await freePort()] })
     const state = new URL(authorizeUrl).searchParams.get('state')
     const { status, headers } = await send(`${redirectUri}?error=access_denied&state=${state}`)

@@ -23,7 +23,7 @@ const authFor = (key: string): BrowserAuth =>
 describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
   const { reactVersion, render, renderWithoutProvider } = await loadRendering(major)
 
-  test('is this React', () => {
+  test('runs this major version of React', () => {
     expect(reactVersion).toMatch(new RegExp(`^${major}\\.`))
   })
 

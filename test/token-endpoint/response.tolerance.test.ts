@@ -41,7 +41,7 @@ describe('what a token answer may leave out', () => {
     })
   })
 
-  it('all members together [C-041]', async () => {
+  it('takes an answer with all members [C-041]', async () => {
     const body = { token_type: 'Bearer', expires_in: 600, refresh_token: 'r', scope: 'api.access' }
     expect(await read(members(body))).toEqual({
       accessToken: 'x',
