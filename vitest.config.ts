@@ -114,7 +114,7 @@ const config: ViteUserConfig = {
       reportsDirectory: 'node_modules/.cache/coverage',
     },
     // Pages are bundled from these, which no import of a test shows.
-    forceRerunTriggers: ['**/vitest.config.*/**', '**/package.json/**', '**/src/{browser,react}/**'],
+    forceRerunTriggers: ['**/vitest.config.*/**', '**/package.json/**', '**/src/{browser,react,backend/client}/**'],
   },
 }
 
