@@ -12,7 +12,8 @@ function sharedFiles(folder: string): string[] {
 }
 
 test('only setup files register a hook when they are loaded: a worker loads others once, and its later test files get none', () => {
-  const setupFiles = [...readFileSync(`${root}vitest.config.ts`, 'utf8').matchAll(/'(test\/support\/[a-z-]+\.ts)'/g)]
+  const [, block = ''] = /setupFiles: \[([\s\S]*?)\n\s*\],/.exec(readFileSync(`${root}vitest.config.ts`, 'utf8')) ?? []
+  const setupFiles = [...block.matchAll(/'(test\/support\/[a-z-]+\.ts)'/g)]
   const files = ['test/support', 'service/test'].flatMap(sharedFiles)
   const withHook = files.filter((file) => /^(before|after)(Each|All)\(/m.test(readFileSync(root + file, 'utf8')))
   const known = setupFiles.map(([, file]) => file)

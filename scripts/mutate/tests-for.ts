@@ -7,6 +7,7 @@ export type Read = (file: string) => string
 const bundled: readonly (readonly [source: string, tests: RegExp])[] = [
   ['src/react/', /^test\/browser\/.*react/],
   ['src/browser/', /^test\/browser\//],
+  ['src/backend/client/', /^test\/browser\/backend-client/],
 ]
 
 /** A file that a test gives to esbuild, as commands are. */

@@ -34,18 +34,16 @@ afterAll(async () => {
   await service.close()
   await application.close()
 })
-beforeEach(async () => {
+beforeEach(async ({ onTestFinished }) => {
   await service.dev.reset()
   application.callbacks.length = 0
   problems = []
   context = await browser.newContext()
+  onTestFinished(() => context.close())
   page = await context.newPage()
   watch(page)
 })
-afterEach(async () => {
-  await context.close()
-  expect(problems).toEqual([])
-})
+afterEach(() => expect(problems).toEqual([]))
 
 async function startApplication(home = '/home', host = '127.0.0.1'): Promise<Application> {
   const callbacks: URL[] = []

@@ -34,10 +34,10 @@ describe('a backend on Redis', () => {
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
     const request = (): Request => browser.request(pathname + search, {}, 'cross-site')
-    const [mine, theirs] = await Promise.all([rig.backend.handle(request()), other.handle(request())])
-    expect({ mine: mine?.status, theirs: theirs?.status }).toEqual({ mine: 200, theirs: 200 })
+    const [here, there] = await Promise.all([rig.backend.handle(request()), other.handle(request())])
+    expect({ here: here?.status, there: there?.status }).toEqual({ here: 200, there: 200 })
     expect(rig.sent.filter(({ url }) => url.includes('=authorization_code'))).toHaveLength(1)
-    const [cookie = ''] = mine?.headers.getSetCookie() ?? []
+    const [cookie = ''] = here?.headers.getSetCookie() ?? []
     const [name = '', value = ''] = (cookie.split(';')[0] ?? '').split(/=(.*)/)
     const browsers = [rig.browser(), rig.browser(other)]
     for (const one of browsers) one.setCookie(name, value)

@@ -35,13 +35,18 @@ export async function watchContext(context: BrowserContext, origins: Origins): P
     if (response.url().startsWith(origins.tokenEndpoint))
       answers.push(response.text().then(registerTokens, () => undefined))
   })
+  const check = (): void => {
+    expect(problems).toEqual([])
+    expect(seen.flatMap(({ where, text }) => leaks(text, where))).toEqual([])
+  }
   return {
     async end() {
       for (const page of context.pages()) if (page.url().startsWith(origins.app)) await look(page, note, problems)
       await Promise.all(answers)
+      // While the context is open, so that a failure keeps it, and once more for what comes while it closes.
+      check()
       await context.close()
-      expect(problems).toEqual([])
-      expect(seen.flatMap(({ where, text }) => leaks(text, where))).toEqual([])
+      check()
     },
   }
 }

@@ -70,7 +70,7 @@ describe.each([
     await slept.getByRole('button', { name: 'Sign in', exact: true }).click()
     await approve(slept, example)
     await slept.getByText('12 agents').waitFor()
-    // A mark that goes only with the row itself.
+    // The mark disappears only if the row itself is replaced.
     await slept
       .locator('tbody tr')
       .first()

@@ -37,17 +37,17 @@ export function engineRig(): EngineRig {
     engine = await engines[inject('engine')].launch()
     process.stdout.write(`${engine.name}\n`)
   })
-  beforeEach(async () => {
+  beforeEach(async ({ onTestFinished }) => {
     Object.assign(rig.app, { scripts: {}, before: () => {} })
     rig.app.asked.length = 0
     rig.service.dev.clearFaults()
     rig.service.dev.autoApprove('ada@demo.example')
     before = rig.service.dev.journal().length
     rig.profile = await engine.newProfile()
+    onTestFinished(() => rig.profile.close())
   })
   afterEach(async () => {
     const problems = (await Promise.all((await rig.profile.tabs()).map(problemsOf))).flat()
-    await rig.profile.close()
     expect(problems).toEqual([])
   })
   afterAll(async () => {

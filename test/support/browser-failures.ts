@@ -1,7 +1,8 @@
-import { afterEach } from 'vitest'
+import { beforeEach } from 'vitest'
 import { keepIfFailed, recordContextsOf } from './browser-record.ts'
 import { launchListeners } from './chromium.ts'
 
-// Runs before every test file of Chromium. Its hook is the last one after a test, when hooks of the file have closed their contexts.
+// Runs before each test file that may start Chromium. What it registers first runs last, after a hook that fails as well. Contexts
+// may be open until then.
 launchListeners.add(recordContextsOf)
-afterEach(keepIfFailed)
+beforeEach(({ onTestFinished }) => onTestFinished(keepIfFailed))

@@ -8,17 +8,18 @@ import { TestRunner } from 'vitest'
 
 interface Recording {
   readonly context: BrowserContext
-  readonly console: readonly string[]
+  readonly console: string[]
 }
 
 /** The contexts of this worker that are open. */
 const recordings = new Set<Recording>()
-const keptTests = new WeakSet<object>()
+/** What is kept of each test that failed. */
+const kept = new WeakMap<object, Promise<void>>()
 
 /** Where the folders of failed tests are. */
 const failures = fileURLToPath(new URL('../../node_modules/.cache/browser-failures/', import.meta.url))
 
-/** Records each context that the browser opens from now on. A context that a failed test closes is kept first. */
+/** Records each context that the browser opens from now on. If a failed test closes a context, its recording is kept first. */
 export function recordContextsOf(browser: Browser): void {
   const newContext = browser.newContext.bind(browser)
   browser.newContext = async (options) => {
@@ -43,14 +44,23 @@ async function record(context: BrowserContext): Promise<void> {
   }
 }
 
-/** Keeps all open contexts of the worker, once, if the test of the moment has failed. */
+/** Keeps all open contexts of the worker, once, if the current test has failed. Never rejects. */
 export async function keepIfFailed(): Promise<void> {
   const test = TestRunner.getCurrentTest()
-  if (test?.result?.state !== 'fail' || keptTests.has(test) || recordings.size === 0) return
-  keptTests.add(test)
-  const folder = join(failures, test.fullName.replace(/[^\w.-]+/g, '_').slice(0, 150))
+  if (test?.result?.state !== 'fail' || recordings.size === 0) return
+  const keeping = kept.get(test) ?? keepAll(`${test.fullName.replace(/[^\w.-]+/g, '_').slice(0, 120)}-${test.id}`)
+  kept.set(test, keeping)
+  await keeping
+}
+
+async function keepAll(name: string): Promise<void> {
+  const folder = join(failures, name)
   await rm(folder, { recursive: true, force: true })
-  for (const [index, recording] of [...recordings].entries()) await keep(recording, join(folder, `${index + 1}`))
+  for (const [index, recording] of [...recordings].entries()) {
+    await keep(recording, join(folder, `${index + 1}`)).catch((error: unknown) => {
+      process.stderr.write(`a context could not be kept: ${error}\n`)
+    })
+  }
   process.stderr.write(`what the browser showed is in ${folder}\n`)
 }
 
@@ -62,6 +72,7 @@ async function keep({ context, console }: Recording, folder: string): Promise<vo
     await page.screenshot({ path: join(folder, `page-${index + 1}.png`), timeout: 5_000 }).catch(() => {})
   }
   await context.tracing.stop({ path: join(folder, 'trace.zip') })
-  // The next test of the file may go on with it.
+  // The recording starts again, because the next test may use the same context.
+  console.length = 0
   await context.tracing.start()
 }

@@ -81,8 +81,8 @@ export async function startPostgresNode(options: PostgresNodeOptions): Promise<P
 }
 
 /**
- * Returns the id of the System V shared memory segment of a server, unless it has stopped by itself. The segment outlives a server
- * that was killed, and a system has a few thousand at most.
+ * Returns the id of the server's System V shared memory segment, or undefined if the server has stopped by itself. If the server is
+ * killed, the segment stays. A system has a few thousand at most.
  */
 export function segmentOf({ dataFolder }: Pick<PostgresNode, 'dataFolder'>): string | undefined {
   const file = join(dataFolder, 'postmaster.pid')

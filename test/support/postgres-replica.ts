@@ -21,7 +21,7 @@ const settings = {
   fsync: 'off',
   full_page_writes: 'off',
   autovacuum: 'off',
-  // Files in the folder of its data, which a server that was killed leaves there and not in memory.
+  // A killed server leaves these files in its data folder. By default they would stay in memory.
   dynamic_shared_memory_type: 'mmap',
   wal_keep_size: '64MB',
   wal_receiver_status_interval: '1s',

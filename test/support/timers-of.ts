@@ -10,18 +10,18 @@ export interface TimersOfWork {
 }
 
 /**
- * Watches the timers of some work until the test ends. `vi.getTimerCount()` also counts those of sockets and services that other
- * files of the same worker left behind.
+ * Watches the timers of some work until the test ends, without intervals. Fake timers must be in place before. `vi.getTimerCount()`
+ * also counts those of sockets and services that other files of the same worker left behind.
  */
 export function timersOfWork(): TimersOfWork {
   const context = new AsyncLocalStorage<true>()
   const pending = new Set<unknown>()
   const { setTimeout: set, clearTimeout: clear } = globalThis
   const watched = {
-    setTimeout(fire: () => void, ms?: number): unknown {
+    setTimeout(fire: (...given: unknown[]) => void, ms?: number, ...given: unknown[]): unknown {
       const timer = set(() => {
         pending.delete(timer)
-        fire()
+        fire(...given)
       }, ms)
       if (context.getStore()) pending.add(timer)
       return timer

@@ -9,6 +9,9 @@ let contexts: BrowserContext[] = []
 beforeAll(async () => {
   browser = await launchChromium()
 })
+afterEach(({ task }) => {
+  if (task.name === 'a hook fails') throw new Error('before the contexts are closed')
+})
 afterEach(async () => {
   for (const context of contexts.splice(0)) await context.close()
 })
@@ -29,6 +32,10 @@ test('never closed', async () => {
 test('closed by a hook', async () => {
   contexts = [await showPage('one'), await showPage('two')]
   expect(await contexts[0]?.pages()[0]?.title()).toBe('another title')
+})
+
+test('a hook fails', async () => {
+  await showPage('three')
 })
 
 test('passes', async () => {
