@@ -7,6 +7,7 @@ import { printReport } from '../soak/checker/print.ts'
 import { clusterUnderFaults, promotionsUnderFaults } from '../soak/histories/clusters.ts'
 import { strikesOf } from '../soak/histories/nemeses.ts'
 import { type HistorySize, recordHistory } from '../soak/histories/run.ts'
+import { saveHistory } from '../soak/histories/save.ts'
 import { redisUnderFaults } from '../soak/histories/stores.ts'
 import type { AtEnd } from '../support/children.ts'
 
@@ -66,7 +67,8 @@ describe.concurrent('processes while nemeses strike break no promise of a sessio
       const { strikes, ...rest } = await setting(onTestFinished)
       const events = await recordHistory(onTestFinished, { ...size, ...rest, strikes, seed: 'one' })
       const report = check(events)
-      expect(report.violations, printReport(report)).toEqual([])
+      const file = report.holds ? '' : `\nThe whole history is in ${await saveHistory(name, events)}.`
+      expect(report.violations, printReport(report) + file).toEqual([])
       expect(report.signedIn).toBe(size.sessions)
       if (strikes.every(({ losesSinceMs }) => losesSinceMs === undefined)) expect(report.losses.seen).toBe(0)
       expect(report.handledLate.seen).toBeLessThanOrEqual(report.handledLate.allowed)

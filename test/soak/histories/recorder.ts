@@ -57,16 +57,21 @@ export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
   let savedMs: number | undefined
   let writeMs = 0
   let writes = 0
+  let lockedReads = 0
   const ignored = new AsyncLocalStorage<Ignored>()
+  const underLock = new AsyncLocalStorage<true>()
   let saved = ''
   return {
     storage: {
       async getItem(key) {
-        const [beganMs, writesBefore] = [monotonicMs(), writes]
+        const [beganMs, writesBefore, lockedBefore] = [monotonicMs(), writes, lockedReads]
+        const isLocked = underLock.getStore() === true
         try {
           const value = await inner.getItem(key)
-          // A session discards a read during which its own write ended.
-          if (writes === writesBefore && ignored.getStore() !== 'all') readMs = Math.max(beganMs, readMs ?? 0)
+          // A session discards a read during which its own write ended, and a read without the lock during which a read under it ended.
+          const isDiscarded = writes !== writesBefore || (!isLocked && lockedReads !== lockedBefore)
+          if (!isDiscarded && ignored.getStore() !== 'all') readMs = Math.max(beganMs, readMs ?? 0)
+          if (isLocked) lockedReads += 1
           reads = 'working'
           return value
         } catch (error) {
@@ -86,7 +91,11 @@ export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
       },
       removeItem: (key) => inner.removeItem(key),
       withLock: (name, task, options) =>
-        inner.withLock(name, () => (ignored.getStore() ? ignored.run('all', task) : task()), options),
+        inner.withLock(
+          name,
+          () => underLock.run(true, () => (ignored.getStore() ? ignored.run('all', task) : task())),
+          options,
+        ),
     },
     known: () => ({
       ...(readMs === undefined ? {} : { readMs }),

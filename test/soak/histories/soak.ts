@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { AtEnd } from '../../support/children.ts'
 import { createDatabase, startPostgres } from '../../support/postgres-server.ts'
 import { check } from '../checker/check.ts'
-import { formatHistory } from '../checker/history.ts'
 import { printReport } from '../checker/print.ts'
 import type { SoakSize } from '../index.ts'
 import { type ClusterNemesisName, clusterUnderFaults, promotionsUnderFaults } from './clusters.ts'
 import { type NemesisName, nemeses, strikesOf } from './nemeses.ts'
 import { type HistorySize, recordHistory } from './run.ts'
+import { saveHistory } from './save.ts'
 import { postgresUnderFaults, redisUnderFaults } from './stores.ts'
 import type { WorkerStore } from './task.ts'
 
@@ -125,8 +122,7 @@ async function soakOne(
     // A session that no user signed in to shows nothing.
     if (report.holds && report.signedIn === report.sessions)
       return `${name}: ${printReport(report).replaceAll('\n ', ';')}`
-    const file = join(tmpdir(), `agent-auth-history-${name.replaceAll(', ', '-')}-${seed}.jsonl`)
-    await writeFile(file, formatHistory(events))
+    const file = await saveHistory(`${name} ${seed}`, events)
     throw new Error(`${name}, seed ${seed}, recorded in ${file}:\n${printReport(report)}`)
   } finally {
     for (const end of ends.reverse()) await end()
