@@ -8,20 +8,22 @@ function heldReads() {
     getItem: () => new Promise<string | null>((resolve) => ends.push(() => resolve(null))),
     setItem: async () => {},
     removeItem: async () => {},
-    withLock: (_, task) => task(),
+    withLock: (_name, task) => task(),
   })
-  const endRead = (at: number): void => ends[at]?.()
-  return { ...watched, endRead }
+  const { storage } = watched
+  return {
+    ...watched,
+    read: async () => storage.getItem('name'),
+    readLocked: async () => storage.withLock?.('name', async () => storage.getItem('name')),
+    endRead: (at: number): void => ends[at]?.(),
+  }
 }
 
 test('a read counts from its beginning', async () => {
-  const { storage, known, endRead } = heldReads()
-  for (const [at, read] of [
-    () => storage.getItem('name'),
-    () => storage.withLock('name', () => storage.getItem('name')),
-  ].entries()) {
+  const { read, readLocked, known, endRead } = heldReads()
+  for (const [at, begin] of [read, readLocked].entries()) {
     const { readMs: before = 0 } = known()
-    const reading = read()
+    const reading = begin()
     endRead(at)
     await reading
     expect(known().readMs).toBeGreaterThan(before)
@@ -29,16 +31,16 @@ test('a read counts from its beginning', async () => {
 })
 
 test('a read does not count if a write or a read under the lock ended during it, because a session discards it', async () => {
-  const { storage, known, endRead } = heldReads()
-  const locked = storage.withLock('name', () => storage.getItem('name'))
-  const besideRead = storage.getItem('name')
+  const { storage, read, readLocked, known, endRead } = heldReads()
+  const locked = readLocked()
+  const besideRead = read()
   endRead(0)
   await locked
   const { readMs } = known()
   endRead(1)
   await besideRead
   expect(known().readMs).toBe(readMs)
-  const besideWrite = storage.getItem('name')
+  const besideWrite = read()
   await storage.setItem('name', 'value')
   endRead(2)
   await besideWrite
