@@ -1,6 +1,6 @@
 import { DEFAULT_MIGRATION_TABLE, sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { timersOfWork } from '../../test/support/timers-of.ts'
+import { timersOfWork } from '../../test/support/timers-of-work.ts'
 import type { Service } from '../src/index.ts'
 import { storeLimits } from '../src/limits.ts'
 import { listen, stop } from '../src/server/listener.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { timersOfWork } from '../../test/support/timers-of.ts'
+import { timersOfWork } from '../../test/support/timers-of-work.ts'
 import { createTenantTurns } from '../src/api/tenant-turns.ts'
 import type { TenantTurns } from '../src/http/hono-environment.ts'
 

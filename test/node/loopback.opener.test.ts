@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { browserWaitMs, defaultLoopbackMs } from '../../src/node/limits.ts'
 import { secret } from '../support/canary.ts'
 import { codeOf } from '../support/session-rig.ts'
-import { timersOfWork } from '../support/timers-of.ts'
+import { timersOfWork } from '../support/timers-of-work.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => {

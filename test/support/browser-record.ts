@@ -44,7 +44,7 @@ async function record(context: BrowserContext): Promise<void> {
   }
 }
 
-/** Keeps all open contexts of the worker, once, if the current test has failed. Never rejects. */
+/** Keeps all open contexts of the worker, once, if the current test has failed. */
 export async function keepIfFailed(): Promise<void> {
   const test = TestRunner.getCurrentTest()
   if (test?.result?.state !== 'fail' || recordings.size === 0) return
