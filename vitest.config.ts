@@ -61,7 +61,7 @@ class SlowAmongOthers extends BaseSequencer {
 
 /**
  * Keeps two cores busy beside files that wait for leases, deadlines and other processes. With four, the cores are idle for a
- * fifth of a run. More load the sources more often. It is the same for each project, so that one begins while another ends.
+ * fifth of a run. More load the sources more often. `npm run test:unit` has one for each core, because no file of it waits.
  */
 const maxWorkers = 6
 
@@ -74,6 +74,7 @@ const execArgv = ['--max-semi-space-size=32', ...optimizesLate]
 
 const config: ViteUserConfig = {
   test: {
+    maxWorkers,
     globalSetup: ['test/support/missing-programs.ts', 'test/support/packages-of-a-run.ts', 'test/support/servers.ts'],
     // Tests of a program that is missing are skipped; where CI is set they run, and fail, unless the program is optional there.
     tags: [
@@ -136,7 +137,6 @@ function project(
       include,
       exclude,
       isolate: false,
-      maxWorkers,
       // agent-service names itself in the way that npm started it.
       env: { npm_lifecycle_event: '' },
       // A process of its own: its processor time is that of the test that runs in it.

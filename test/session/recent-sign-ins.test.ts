@@ -45,12 +45,13 @@ test('a session object that is used for years keeps nothing of each sign-in and 
   }
   await signInAndOut(600)
   // One id for each sign-in takes more than 330 kB in every round. What else is on the heap changes by less than
-  // 200 kB in most rounds, but the runtime can compile and move more in one of them.
+  // 200 kB in most rounds, but the runtime can compile and move more in one of them. So one round without it is enough.
   const growths: number[] = []
-  for (let round = 0; round < 3; round++) {
+  const least = (): number => Math.min(...growths)
+  while (growths.length < 3 && least() >= 300_000) {
     const before = usedHeapBytes()
     await signInAndOut(2_500)
     growths.push(usedHeapBytes() - before)
   }
-  expect(Math.min(...growths), `heap growth of the rounds: ${growths.join(', ')} bytes`).toBeLessThan(300_000)
+  expect(least(), `heap growth of the rounds: ${growths.join(', ')} bytes`).toBeLessThan(300_000)
 })

@@ -46,7 +46,11 @@ export function registerSecret(label: string, value: string): void {
   const { windows, known, starts } = registry()
   if (known.has(value)) return
   known.add(value)
+  const searched = new Set<string>()
   for (const [encoding, text] of encodings(value)) {
+    // Most values are the same in several encodings.
+    if (searched.has(text)) continue
+    searched.add(text)
     for (let at = 0; at + windowLength <= text.length; at++) {
       const window = text.slice(at, at + windowLength)
       if (/^(.)\1*$/s.test(window) || windows.has(window)) continue
