@@ -408,15 +408,6 @@ describe('architecture', () => {
     expect(untagged).toEqual([])
   })
 
-  it('lets only `untilTrue` of the browser tests call `waitForFunction`, which takes a promise for true', () => {
-    const callers = ['test', 'service/test'].flatMap((folder) =>
-      sourceFiles(`${root}${folder}`)
-        .map((file) => `${folder}/${file}`)
-        .filter((file) => /\.waitForFunction\(/.test(readFileSync(root + file, 'utf8'))),
-    )
-    expect(callers).toEqual(['test/browser/rig.ts'])
-  })
-
   it('documents every error code, and no other [F106]', () => {
     const documented = readFileSync(`${root}docs/errors.md`, 'utf8').matchAll(/^#{2,4} `?([a-z_]+)`?\s*$/gm)
     const codes = unionMembers(`${source}/errors.ts`, 'AgentAuthErrorCode')

@@ -68,7 +68,6 @@ export const repositoryTests: string[] = [
     'public-types',
     'readme',
     'requirements',
-    'shared-hooks',
     'test-lists',
     'workflows',
   ].map((name) => `test/${name}.test.ts`),
