@@ -1,5 +1,7 @@
 // @module-tag slow
 
+// Tests src/command/client-secret.ts, src/command/command.ts, src/command/doctor.ts, src/command/help.ts, src/command/main.ts,
+// src/command/session.ts.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {

@@ -1,3 +1,4 @@
+// Tests src/internal/limits.ts, src/node/limits.ts.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'

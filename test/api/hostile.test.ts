@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests src/api/error.ts, src/api/failure.ts, src/api/response.ts, src/api/shapes.ts.
 import { inspect } from 'node:util'
 import { type AgentApi, type AgentApiError, createAgentApi, isAgentApiError } from 'agent-auth/api'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'

@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests src/api/call.ts, src/api/failure.ts, src/api/options.ts, src/internal/backoff.ts, src/internal/unconnected.ts.
 import { AgentAuthError, createBearerFetch } from 'agent-auth'
 import { type AgentApi, type AgentApiOptions, createAgentApi } from 'agent-auth/api'
 import { describe, expect, it } from 'vitest'

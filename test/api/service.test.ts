@@ -1,3 +1,4 @@
+// Tests src/api/api.ts, src/api/error.ts, src/api/response.ts, src/api/search.ts.
 import { createAuthConfig, createBearerFetch, createSession } from 'agent-auth'
 import { type AgentApi, type CallOptions, createAgentApi } from 'agent-auth/api'
 import { createService, type Service } from 'agent-service'

@@ -1,4 +1,4 @@
-// The backend as a whole: src/backend/backend.ts and src/backend/statuses.ts.
+// Tests src/backend/statuses.ts.
 import { describe, expect, test } from 'vitest'
 import { pageStatusOf, statusOf } from '../../src/backend/statuses.ts'
 import { guard, searchPath } from '../support/backend-rig.ts'

@@ -1,4 +1,5 @@
-// The causes of events, and the events that have one: src/backend/error-cause.ts.
+// Tests src/backend/error-cause.ts, src/backend/proxy/error-responses.ts, src/backend/responses.ts,
+// src/backend/sessions/storage-failure-events.ts.
 import { createServer } from 'node:http'
 import type { TokenStorage } from 'agent-auth'
 import type { BackendEvent } from 'agent-auth/backend'

@@ -1,3 +1,6 @@
+// test/backend/client.test.ts has the state.
+// Tests src/backend/client/options.ts, src/backend/client/page-events.ts, src/backend/client/request.ts, src/backend/client/session.ts,
+// src/backend/client/state.ts.
 import { type BackendClientOptions, createBackendClient } from 'agent-auth/backend/client'
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -13,8 +16,6 @@ import {
 import { pageOrigin } from '../support/page-stub.ts'
 import { codeOf } from '../support/session-rig.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
-
-// src/backend/client: what a page does with its session. test/backend/client.test.ts has the state.
 
 /** Makes reads of the session wait. Returns a function that responds to the last one. */
 function holdReads(rig: BackendClientRig): (response: Response) => void {

@@ -1,3 +1,6 @@
+// test/browser/backend-client.test.ts has what needs a real page.
+// Tests src/backend/client/current.ts, src/backend/client/request.ts, src/backend/client/revalidation.ts, src/backend/client/session.ts,
+// src/backend/client/state.ts.
 import { createBackendClient } from 'agent-auth/backend/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
@@ -12,8 +15,6 @@ import {
 } from '../support/backend-client-rig.ts'
 import { codeOf } from '../support/session-rig.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
-
-// src/backend/client: the state. test/browser/backend-client.test.ts has what needs a real page.
 
 describe('state', () => {
   it('is loading, and then says who is signed in, until when and in which sign-in', async () => {

@@ -1,4 +1,5 @@
-// The two cookies: src/backend/cookies/.
+// Tests src/backend/cookies/cookie-attributes.ts, src/backend/cookies/pending-login-cookie.ts, src/backend/cookies/pending-login-keys.ts,
+// src/backend/cookies/session-cookie.ts.
 import fc from 'fast-check'
 import { CompactEncrypt } from 'jose'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Bodies of refused requests: src/backend/proxy/request-body.ts.
+// Tests src/backend/proxy/request-body.ts.
 import { expect, test } from 'vitest'
 import { drainBody } from '../../src/backend/proxy/request-body.ts'
 

@@ -1,4 +1,5 @@
-// The parts behind an ending, each alone: remove-ended.ts, ending-marks.ts and proxy/session-check.ts.
+// The parts behind an ending, each alone.
+// Tests src/backend/proxy/session-check.ts, src/backend/sessions/ending-marks.ts, src/backend/sessions/remove-ended.ts.
 import { createAuthConfig, createSession, memoryStorage, type Session, type SessionState } from 'agent-auth'
 import type { BackendEvent } from 'agent-auth/backend'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// Responses in progress when their session ends: src/backend/proxy/session-check.ts and response-body.ts.
+// Responses in progress when their session ends.
+// Tests src/backend/proxy/response-body.ts, src/backend/proxy/session-check.ts.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { relayBody } from '../../src/backend/proxy/response-body.ts'
 import { searchPath } from '../support/backend-rig.ts'

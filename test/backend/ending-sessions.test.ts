@@ -1,4 +1,6 @@
-// Ending sessions: src/backend/sessions/ending-calls.ts, bulk-endings.ts, ending-marks.ts, hide-ended-sessions.ts and remove-ended.ts.
+// Tests src/backend/sessions/after.ts, src/backend/sessions/bulk-endings.ts, src/backend/sessions/end-session.ts,
+// src/backend/sessions/ending-calls.ts, src/backend/sessions/ending-marks.ts, src/backend/sessions/hide-ended-sessions.ts,
+// src/backend/sessions/remove-ended.ts.
 import { createAuthConfig, createSession, memoryStorage, type TokenStorage, type Tokens } from 'agent-auth'
 import type { Backend, BackendOptions } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'

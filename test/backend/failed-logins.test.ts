@@ -1,10 +1,9 @@
+// Tests src/backend/remove-oldest.ts, src/backend/routes/shared-callbacks.ts.
 import { memoryStorage } from 'agent-auth'
 import { createBackend } from 'agent-auth/backend'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { appOrigin, secrets } from '../support/backend-rig.ts'
 import { json } from '../support/token-flow.ts'
-
-// The failed logins that one process remembers: src/backend/routes/shared-callbacks.ts.
 
 interface Started {
   readonly cookie: string

@@ -1,4 +1,5 @@
-// A backend under HTTP/2: src/backend/node, over the compatibility API of node:http2.
+// A backend under HTTP/2, over the compatibility API of node:http2.
+// Tests src/backend/node/listener.ts.
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect, constants, createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// Idle sessions: src/backend/sessions/last-use.ts, by the option idleMs.
+// Tests src/backend/sessions/hide-ended-sessions.ts, src/backend/sessions/last-use.ts, src/backend/sessions/session-uses.ts.
 import type { Backend } from 'agent-auth/backend'
 import { expect, test } from 'vitest'
 import type { AppBrowser } from '../support/backend-rig.ts'

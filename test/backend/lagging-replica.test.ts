@@ -1,4 +1,6 @@
-// A storage whose reads outside of a lock are answered by a replica that lags: end-session.ts, bulk-endings.ts and last-use.ts.
+// A storage whose reads outside of a lock are answered by a replica that lags.
+// Tests src/backend/sessions/bulk-endings.ts, src/backend/sessions/confirm-ended.ts, src/backend/sessions/end-session.ts,
+// src/backend/sessions/last-use.ts.
 import { expect, test } from 'vitest'
 import { laggingStorage } from '../support/lagging-storage.ts'
 import { statuses, twoProcesses } from '../support/two-processes.ts'

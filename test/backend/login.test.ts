@@ -1,4 +1,5 @@
-// Login and callback: src/backend/routes/login.ts and callback.ts. CSRF checks: src/backend/csrf.ts and page-loads.ts.
+// Tests src/backend/csrf.ts, src/backend/page-loads.ts, src/backend/responses.ts, src/backend/routes/callback.ts,
+// src/backend/routes/callback-page.ts.
 import { userTexts } from 'agent-auth/texts'
 import { describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard, steppedStorage } from '../support/backend-rig.ts'

@@ -1,4 +1,4 @@
-// Logout: src/backend/routes/logout.ts and src/backend/sessions/end-session.ts.
+// Tests src/backend/sessions/end-session.ts, src/backend/sessions/revocation.ts.
 import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
 import type { BackendOptions } from 'agent-auth/backend'
 import { afterEach, describe, expect, test, vi } from 'vitest'

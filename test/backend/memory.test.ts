@@ -1,4 +1,4 @@
-// Sessions in memory: src/backend/sessions/live-sessions.ts.
+// Tests src/backend/cookies/session-cookie.ts, src/backend/remove-oldest.ts, src/backend/sessions/live-sessions.ts.
 import { createAuthConfig, createSession, type TokenStorage } from 'agent-auth'
 import { afterAll, describe, expect, test } from 'vitest'
 import { backendContext } from '../../src/backend/context.ts'

@@ -1,4 +1,5 @@
-// A backend on node:http, Express and Fastify: src/backend/node.
+// A backend on node:http, Express and Fastify.
+// Tests src/backend/node/fastify.ts, src/backend/node/handler.ts, src/backend/node/listener.ts.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

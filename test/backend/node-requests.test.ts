@@ -1,4 +1,5 @@
-// Requests that are not those of the Fetch API: src/backend/sessions/get-session.ts.
+// Requests that are not those of the Fetch API.
+// Tests src/backend/sessions/get-session.ts.
 import { afterEach, expect, test } from 'vitest'
 import { type BackendRig, backendRig } from '../support/backend-rig.ts'
 import { failure } from '../support/token-flow.ts'

@@ -1,4 +1,5 @@
-// A route whose time is over before the API responds, and responses that come before the body: src/backend/proxy/forward.ts.
+// A route whose time is over before the API responds, and responses that come before the body.
+// Tests src/backend/proxy/error-responses.ts, src/backend/proxy/forward.ts.
 import { afterEach, expect, test, vi } from 'vitest'
 import { type BackendRig, guard, statusAndCode } from '../support/backend-rig.ts'
 import { testClock } from '../support/clock.ts'

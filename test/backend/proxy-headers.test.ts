@@ -1,4 +1,4 @@
-// Headers that pass the proxy: src/backend/proxy/headers.ts.
+// Tests src/backend/proxy/headers.ts.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

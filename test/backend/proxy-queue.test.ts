@@ -1,4 +1,4 @@
-// Proxied requests that wait for their turn: src/backend/proxy/request-queue.ts.
+// Tests src/backend/proxy/request-queue.ts.
 import { afterEach, expect, test, vi } from 'vitest'
 import { guard, statusAndCode } from '../support/backend-rig.ts'
 import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'

@@ -1,4 +1,5 @@
-// Routes of the proxy with limits of their own: src/backend/proxy/allowed-routes.ts.
+// Routes of the proxy with limits of their own.
+// Tests src/backend/proxy/allowed-routes.ts.
 import { afterEach, expect, test, vi } from 'vitest'
 import { searchPath, statusAndCode } from '../support/backend-rig.ts'
 import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'

@@ -1,4 +1,5 @@
-// The proxy: src/backend/routes/proxy.ts and src/backend/proxy/.
+// Tests src/backend/once.ts, src/backend/proxy/error-responses.ts, src/backend/proxy/forward.ts, src/backend/proxy/request-body.ts,
+// src/backend/proxy/response-body.ts.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type AppBrowser, guard, statusAndCode } from '../support/backend-rig.ts'
 import { pathVectors } from '../support/path-vectors.ts'

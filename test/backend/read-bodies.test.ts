@@ -1,3 +1,4 @@
+// Tests src/backend/proxy/request-body.ts.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'

@@ -1,4 +1,5 @@
-// The option proxy and its paths: src/backend/proxy/allowed-routes.ts.
+// The option proxy and its paths.
+// Tests src/backend/proxy/allowed-routes.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { matchRoute, proxyRoutes } from '../../src/backend/proxy/allowed-routes.ts'

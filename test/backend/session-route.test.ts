@@ -1,7 +1,6 @@
+// Tests src/backend/routes/session.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type BackendRig, backendRig, guard } from '../support/backend-rig.ts'
-
-// src/backend/routes/session.ts: what a page learns of its session.
 
 let rig: BackendRig
 beforeEach(async () => {

@@ -1,4 +1,5 @@
-// Sessions of a backend: src/backend/sessions/.
+// Tests src/backend/sessions/api-fetch.ts, src/backend/sessions/get-session.ts, src/backend/sessions/revocation.ts,
+// src/backend/sessions/revocation-request.ts.
 import { createAuthConfig, createSession, memoryStorage } from 'agent-auth'
 import type { BackendSession } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Tests src/backend/proxy/headers.ts.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'

@@ -1,4 +1,5 @@
-// The helper of another framework: src/backend/node/handler.ts and src/backend/node/fastify.ts.
+// The helper of another framework.
+// Tests src/backend/mistaken-call.ts, src/backend/node/fastify.ts, src/backend/node/handler.ts.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,5 @@
+// Tests src/browser/auth.ts, src/browser/callback-url.ts, src/browser/finish-login.ts, src/browser/login-loop.ts,
+// src/browser/storage/memory-fallback.ts, src/browser/tabs/tab-session.ts.
 import { readFileSync } from 'node:fs'
 import { AgentAuthError, createSession, memoryStorage, type TokenStorage } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, webStorage } from 'agent-auth/browser'

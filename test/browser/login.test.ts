@@ -1,6 +1,8 @@
 // @module-tag chromium
 // @module-tag slow
 
+// Tests src/browser/auth.ts, src/browser/callback-url.ts, src/browser/developer-hint.ts, src/browser/finish-login.ts,
+// src/browser/login-loop.ts, src/browser/storage/pending-login-storage.ts.
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { holdTokenResponse } from './held-response.ts'

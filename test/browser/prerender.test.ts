@@ -1,5 +1,6 @@
 // @module-tag chromium
 
+// Tests src/browser/prerendering.ts.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'

@@ -1,5 +1,6 @@
 // @module-tag chromium
 
+// Tests src/react/auth-provider.ts.
 import type { BrowserContext, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { reactAlias, reactMajors } from '../support/react-versions.ts'

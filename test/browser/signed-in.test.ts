@@ -1,5 +1,6 @@
 // @module-tag chromium
 
+// Tests src/testing/page-record.ts, src/testing/signed-in.ts.
 import { createServer, type Server } from 'node:http'
 import { memoryStorage, readClaims } from 'agent-auth'
 import { type Backend, createBackend } from 'agent-auth/backend'

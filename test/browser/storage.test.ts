@@ -1,6 +1,7 @@
 // @module-tag chromium
 // @module-tag slow
 
+// Tests src/browser/storage/indexed-db.ts, src/browser/storage/memory-fallback.ts, src/browser/storage/web-storage.ts.
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { leaks } from '../support/canary.ts'

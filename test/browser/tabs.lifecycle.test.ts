@@ -1,5 +1,6 @@
 // @module-tag chromium
 
+// Tests src/browser/tabs/duplicated-tab.ts.
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'

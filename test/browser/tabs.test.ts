@@ -1,6 +1,8 @@
 // @module-tag chromium
 // @module-tag slow
 
+// Tests src/browser/storage/web-lock.ts, src/browser/tabs/duplicated-tab.ts, src/browser/tabs/missed-sign-out.ts,
+// src/browser/tabs/tab-channel.ts, src/browser/tabs/tab-session.ts.
 import { createServer } from 'node:http'
 import type { Frame, Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'

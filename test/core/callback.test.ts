@@ -1,3 +1,4 @@
+// Tests src/internal/clock.ts.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type PendingLogin, startLogin } from '../../src/authorize.ts'

@@ -1,3 +1,4 @@
+// Tests src/node/file-content.ts, src/node/limits.ts, src/node/private-file.ts, src/node/replace-file.ts.
 import { chownSync, existsSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileStorage } from 'agent-auth/node'

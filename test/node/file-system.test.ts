@@ -1,3 +1,4 @@
+// Tests src/node/private-file.ts, src/node/replace-file.ts.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { basename, dirname, join } from 'node:path'

@@ -1,4 +1,5 @@
-// A program that opens no browser and does not say so at once: src/node/loopback/paste.ts.
+// A program that opens no browser and does not say so at once.
+// Tests src/node/loopback/paste.ts, src/node/loopback/sign-in.ts.
 import { PassThrough } from 'node:stream'
 import { createAuthConfig } from 'agent-auth'
 import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'

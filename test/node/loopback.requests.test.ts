@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests src/node/loopback/listen.ts, src/node/loopback/respond.ts, src/node/loopback/sign-in.ts.
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { Server } from 'node:net'
 import { networkInterfaces } from 'node:os'

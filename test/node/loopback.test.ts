@@ -1,3 +1,4 @@
+// Tests src/node/loopback/listen.ts, src/node/loopback/paste.ts, src/node/loopback/respond.ts, src/node/loopback/sign-in.ts.
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Server } from 'node:net'

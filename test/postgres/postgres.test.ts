@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests src/postgres/statements.ts.
 import { randomUUID } from 'node:crypto'
 import { encryptedStorage, type Session } from 'agent-auth'
 import { type PostgresStorageOptions, postgresStorage } from 'agent-auth/postgres'

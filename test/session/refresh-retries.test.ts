@@ -1,3 +1,4 @@
+// Tests src/internal/backoff.ts, src/session/retry-delay.ts.
 import { createBearerFetch } from 'agent-auth'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Tests src/testing/clock.ts, src/testing/hold.ts, src/testing/signed-in.ts, src/testing/signed-in-cookie.ts.
 import { createAuthConfig, startLogin } from 'agent-auth'
 import { holdRequests, meetingPoint, signedIn, signedInCookie, type TestPage, testClock } from 'agent-auth/testing'
 import { describe, expect, test } from 'vitest'

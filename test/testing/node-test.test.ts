@@ -1,3 +1,4 @@
+// Tests src/testing/agent-service.ts.
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// Tests src/internal/read-at-most.ts.
 import { refreshTokens } from 'agent-auth'
 import { expect, test } from 'vitest'
 import { readTextAtMost } from '../../src/internal/read-at-most.ts'

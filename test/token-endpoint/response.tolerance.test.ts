@@ -1,3 +1,4 @@
+// Tests src/tokens.ts.
 import { SignJWT, UnsecuredJWT } from 'jose'
 import {
   authorizationCodeGrantRequest,

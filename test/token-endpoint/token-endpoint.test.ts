@@ -1,3 +1,4 @@
+// Tests src/oauth-error-codes.ts.
 import { createServer } from 'node:net'
 import { HttpResponse, http, passthrough } from 'msw'
 import { setupServer } from 'msw/node'
