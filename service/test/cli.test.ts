@@ -11,6 +11,7 @@ import { freePort } from '../../test/support/free-port.ts'
 import { listen } from '../../test/support/listen.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import { commandMain } from '../src/cli/command.ts'
+import { startedService } from './processes.ts'
 import { exchangeBytes, open, statusOf } from './raw-socket.ts'
 
 let command: string
@@ -108,8 +109,7 @@ test('a truncated answer is half of ours and nothing else, and no failure is pri
 test('the API answers also when file descriptors ran out before its first request [D-36]', async () => {
   const limited = ['-c', `ulimit -n 64; exec "$0" "$@"`, process.execPath, command, '--json', ...freePorts]
   const child = spawn('bash', limited, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  const { authUrl, baseUrl } = JSON.parse(String(line)) as { authUrl: string; baseUrl: string }
+  const { authUrl, baseUrl } = await startedService(child)
   const get = `GET /openapi.json HTTP/1.1\r\nHost: ${new URL(baseUrl).host}\r\nConnection: close\r\n\r\n`
   const first = open(baseUrl).on('error', () => {})
   const crowd = Array.from({ length: 80 }, () => open(authUrl).on('error', () => {}))

@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { readSettings } from '../../examples/node-backend/src/settings.ts'
 import { freePort } from '../../test/support/free-port.ts'
+import { printed } from '../../test/support/printed.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import { readCommand } from '../src/cli/read-command.ts'
 import { createServiceConfig } from '../src/config.ts'
@@ -169,7 +170,7 @@ test('the commands of the image start, check and stop the service, as another us
   const check = execForm(textsOf(last, 'HEALTHCHECK')[0])
   const isHealthy = async (): Promise<number> => ((await once(run(check), 'exit')) as [number])[0]
   const child = run([...execForm(textsOf(last, 'ENTRYPOINT')[0])])
-  await once(child.stdout, 'data')
+  await printed(child, /\n/)
   expect(await isHealthy()).toBe(0)
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)

@@ -4,8 +4,7 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { leaks, registerSecret } from '../../test/support/canary.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
-import type { Service } from '../src/index.ts'
-import type { Page } from './login.ts'
+import type { Page, Service } from './login.ts'
 import {
   agentSearch,
   authorize,
@@ -20,6 +19,7 @@ import {
   refresh,
   signInPath,
 } from './login.ts'
+import { startedService } from './processes.ts'
 import { startService } from './start.ts'
 
 const clientsPath = '/auth/v1/clients'
@@ -87,15 +87,8 @@ async function manage(
 }
 
 /** The same requests as from a client in another process. */
-function overSockets(service: Pick<Service, 'authUrl' | 'baseUrl' | 'people' | 'clients'>): Service {
-  const { authUrl, baseUrl, people, clients } = service
-  return {
-    authUrl,
-    baseUrl,
-    people,
-    clients,
-    fetch: (input: string, init?: RequestInit) => fetch(input, init),
-  } as Service
+function overSockets({ authUrl, baseUrl, people, clients }: Service): Service {
+  return { authUrl, baseUrl, people, clients, fetch: (input, init) => fetch(input, init) }
 }
 
 test('after all kinds of traffic the journal holds no eight characters of any secret [S-086 P-13]', async () => {
@@ -140,20 +133,20 @@ test('no request writes more than one line of printable text into the journal [S
 test('a running agent-service prints its start and nothing else, for all that is sent to it [S-086]', async () => {
   const command = await serverUrl('command')
   const child = spawn(process.execPath, [command, '--dev', '--json', '--auth-port', '0', '--base-port', '0'])
-  let printed = ''
+  let output = ''
   let complaints = ''
   child.stderr.on('data', (bytes) => {
     complaints += bytes
   })
   child.stdout.on('data', (bytes) => {
-    printed += bytes
+    output += bytes
   })
-  await once(child.stdout, 'data')
-  const started = printed
-  await stir(overSockets(JSON.parse(started) as Service))
+  const service = await startedService(child)
+  const started = output
+  await stir(service)
   child.kill('SIGTERM')
   await once(child, 'close')
-  expect({ isUnchanged: printed === started, complaints, exitCode: child.exitCode }).toEqual({
+  expect({ isUnchanged: output === started, complaints, exitCode: child.exitCode }).toEqual({
     isUnchanged: true,
     complaints: '',
     exitCode: 0,

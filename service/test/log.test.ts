@@ -6,6 +6,7 @@ import { leaks, registerSecret } from '../../test/support/canary.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import type { Service } from './login.ts'
 import { clientOf, login, personOf, refresh } from './login.ts'
+import { startedService } from './processes.ts'
 
 interface Logged {
   service: Service
@@ -22,13 +23,8 @@ async function startLogging(format: string): Promise<Logged> {
   child.stderr.on('data', (bytes) => {
     log += bytes
   })
-  const [line] = (await Promise.race([
-    once(child.stdout, 'data'),
-    once(child, 'close').then(() => Promise.reject(new Error(log))),
-  ])) as [Buffer]
-  const printed = JSON.parse(String(line)) as Service
   return {
-    service: { ...printed, fetch: (input, init) => fetch(input, init) },
+    service: await startedService(child),
     child,
     async stop() {
       child.kill('SIGTERM')

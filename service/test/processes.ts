@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -51,11 +51,10 @@ export async function startProcess(command: string, options: ProcessOptions): Pr
   const { DATABASE_URL: _, ...own } = process.env
   const env = 'databaseUrl' in data ? { ...own, DATABASE_URL: data.databaseUrl } : own
   const child = spawn(process.execPath, [command, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const started = JSON.parse(await printed(child, /^(\{.*\})\n/m)) as Omit<Service, 'fetch'>
+  const started = await startedService(child)
   const exit = once(child, 'exit') as Promise<[number | null]>
   return {
     ...started,
-    fetch: (input, init) => fetch(input, init),
     async kill() {
       child.kill('SIGKILL')
       await exit
@@ -67,6 +66,12 @@ export async function startProcess(command: string, options: ProcessOptions): Pr
       return { code, tookMs: performance.now() - startMs }
     },
   }
+}
+
+/** Waits for the line of JSON that the command prints when it has started. Rejects with its output if it ends before. */
+export async function startedService(child: ChildProcess): Promise<Service> {
+  const started = JSON.parse(await printed(child, /^(\{"authUrl".*\})\n/m)) as Omit<Service, 'fetch'>
+  return { ...started, fetch: (input, init) => fetch(input, init) }
 }
 
 /** One address for several processes: each new connection goes to the next of them. */

@@ -10,6 +10,7 @@ import { serverUrl } from '../../test/support/servers-client.ts'
 import type { Seed } from '../src/index.ts'
 import { seedSchema } from '../src/seed/seed-schema.ts'
 import { authorize, clientOf, login, personOf } from './login.ts'
+import { startedService } from './processes.ts'
 import { createService } from './start.ts'
 
 const service = fileURLToPath(new URL('../', import.meta.url))
@@ -92,8 +93,7 @@ test('the command as it is built starts with a seed in YAML, and ends with the l
       stdio: ['ignore', 'pipe', 'pipe'],
     })
   const started = run(`${service}seeds/minimal.yaml`)
-  const [line] = (await Promise.race([once(started.stdout ?? started, 'data'), once(started, 'close')])) as [Buffer]
-  const { people, clients } = JSON.parse(String(line)) as { people: object[]; clients: object[] }
+  const { people, clients } = await startedService(started)
   expect({ people, clients }).toMatchObject({
     people: [{ email: 'ada@team.example' }],
     clients: [{ clientId: 'team-web' }],

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { printed } from '../../test/support/printed.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import type { Person } from '../src/index.ts'
 import { agentSearch, authorizeUrl, Browser, callApi, login, personOf, signInPath } from './login.ts'
@@ -109,7 +110,7 @@ test('what keeps the process alive is ended at the deadline, and the exit code s
   child.stderr.on('data', (bytes) => {
     stderr += bytes
   })
-  await once(child.stdout, 'data')
+  await printed(child, /\n/)
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
   const [code] = (await Promise.race([exit, wait(60_000, ['still there'])])) as [unknown]
