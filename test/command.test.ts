@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -30,6 +30,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { commandMain } from '../src/command/command.ts'
 import { freePort } from './support/free-port.ts'
 import { type Ran, runInProcess } from './support/in-process.ts'
+import { listen } from './support/listen.ts'
 import { printed } from './support/printed.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -231,11 +232,10 @@ describe('a session', () => {
     const body = { name: '\u009b31m \u0085 \u007f \u001b[31m ä' }
     const api = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    }).listen(0, '127.0.0.1')
+    })
+    const baseUrl = `http://127.0.0.1:${await listen(api)}`
     onTestFinished(() => void api.close())
-    await once(api, 'listening')
     const user = machine()
-    const baseUrl = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
     expect(await user.run('login', ...settings({ 'base-url': baseUrl }))).toMatchObject({ code: 0 })
     const { code, out } = await user.run('fetch', 'GET', '/api/x', '--json')
     expect({ code, output: JSON.parse(out) }).toEqual({ code: 0, output: { status: 200, body } })
@@ -303,10 +303,8 @@ describe('a request to the API', () => {
         response.writeHead(200, { 'content-length': 100 }).write('{', () => response.socket?.end())
       })
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    const baseUrl = `http://127.0.0.1:${await listen(server)}`
     onTestFinished(() => void server.close())
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const user = machine()
     expect((await user.run('login', ...settings({ 'base-url': baseUrl }))).code).toBe(0)
     const early = await user.run('fetch', 'POST', '/api/llm_models/search', '{}')
@@ -493,10 +491,9 @@ describe('a confidential client', () => {
     const another = createServer(({ headers }, response) => {
       sent.push(headers.authorization)
       response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
-    }).listen(0, '127.0.0.1')
+    })
+    const elsewhere = `http://127.0.0.1:${await listen(another)}`
     onTestFinished(() => void another.close())
-    await once(another, 'listening')
-    const elsewhere = `http://127.0.0.1:${(another.address() as AddressInfo).port}`
     const options = [...flags.filter((flag) => !flag.startsWith('--ports')), `--auth-url=${elsewhere}`]
     const env = { AGENT_CLIENT_ID: clientId, AGENT_CLIENT_SECRET: clientSecret }
     const check = (authUrl: string) => machine().runWith({ ...env, AGENT_AUTH_URL: authUrl }, 'doctor', ...options)
@@ -725,10 +722,8 @@ describe('doctor', () => {
         response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"unsupported_grant_type"}')
       else response.writeHead(302, { location: 'http://127.0.0.1/callback?error=invalid_request' }).end()
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    const port = await listen(server)
     onTestFinished(() => void server.close())
-    const { port } = server.address() as AddressInfo
     const { bad, skipped } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
     expect(bad.map(({ check }) => check)).toEqual(['dialect', 'PKCE', 'clock'])
     expect(skipped).toEqual(['client: the token endpoint refuses the request'])
@@ -743,10 +738,8 @@ describe('doctor', () => {
         response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
       else response.writeHead(302, { location: `http://127.0.0.1/callback?${new URLSearchParams({ error })}` }).end()
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    const port = await listen(server)
     onTestFinished(() => void server.close())
-    const { port } = server.address() as AddressInfo
     const { bad, skipped } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
     expect(bad).toEqual([{ ok: false, check: 'login', cause: expect.any(String), fix: expect.stringContaining(fix) }])
     expect(bad[0]?.cause?.includes(error)).toBe(!error.includes(' '))
@@ -759,10 +752,8 @@ describe('doctor', () => {
         response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
       else response.writeHead(302, { location: 'http://[' }).end()
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    const port = await listen(server)
     onTestFinished(() => void server.close())
-    const { port } = server.address() as AddressInfo
     const { bad } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
     expect(bad).toEqual([
       {

@@ -1,14 +1,13 @@
 // The helper of another framework.
 // Tests src/backend/mistaken-call.ts, src/backend/node/fastify.ts, src/backend/node/handler.ts.
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Backend } from 'agent-auth/backend'
 import { toFastifyPlugin, toNodeHandler } from 'agent-auth/backend/node'
 import express, { type Request as ExpressRequest, type Response as ExpressResponse, type NextFunction } from 'express'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
 import { afterEach, expect, test } from 'vitest'
+import { listen } from '../support/listen.ts'
 import { rigOf } from '../support/rig-of.ts'
 import { failure } from '../support/token-flow.ts'
 
@@ -81,10 +80,9 @@ test('toFastifyPlugin as a hook of Fastify: config_invalid names app.register [C
 })
 
 test('toFastifyPlugin as the listener of createServer: the response names toNodeHandler, and the process goes on [C-127]', async () => {
-  const server = createServer(untyped(toFastifyPlugin((await rigOf()).backend))).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer(untyped(toFastifyPlugin((await rigOf()).backend)))
+  const url = `http://127.0.0.1:${await listen(server)}/auth/session`
   closing.push(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/session`
   for (const answered of [await fetch(url), await fetch(url)])
     expect({ status: answered.status, body: await answered.json() }).toMatchObject({
       status: 500,
@@ -101,10 +99,10 @@ test('toFastifyPlugin as a middleware of Express: config_invalid names toNodeHan
       seen.push(error)
       response.status(500).end()
     })
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer(app)
+  const port = await listen(server)
   closing.push(() => server.close())
-  const answered = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/session`)
+  const answered = await fetch(`http://127.0.0.1:${port}/auth/session`)
   expect({ status: answered.status, seen }).toMatchObject({ status: 500, seen: [useNodeHandler] })
 })
 
@@ -117,9 +115,9 @@ test('toFastifyPlugin as a middleware of Connect or Express 4, which await nothi
     plugin(request, response, next)
       .catch((error) => rejected.push(error))
       .finally(() => response.end())
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
+  const port = await listen(server)
   closing.push(() => server.close())
-  await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/session`)
+  await fetch(`http://127.0.0.1:${port}/auth/session`)
   expect({ seen, rejected }).toMatchObject({ seen: [useNodeHandler], rejected: [] })
 })

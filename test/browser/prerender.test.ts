@@ -3,13 +3,13 @@
 // Tests src/browser/prerendering.ts.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
 import { findChromium } from '../support/chromium.ts'
+import { listen } from '../support/listen.ts'
 import { buildScript } from './built-app.ts'
 import type { Kind } from './kinds.ts'
 import type {} from './page-app.ts'
@@ -72,7 +72,8 @@ async function run(): Promise<void> {
   }
 }
 
-async function serve(told: (report: Report) => void): Promise<Server> {
+/** Returns the origin of a server that ends with the test. */
+async function serve(told: (report: Report) => void): Promise<string> {
   const script = await buildScript('page-app.ts')
   const config = { authUrl: 'https://auth.example.com', baseUrl: 'https://api.example.com', clientId: 'app' }
   let begun = (): void => {}
@@ -93,8 +94,11 @@ async function serve(told: (report: Report) => void): Promise<Server> {
 <script type="application/json" id="config">${JSON.stringify(config)}</script>
 <script type="module" src="/app.js"></script><script type="module">(${run})()</script>`)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return server
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${await listen(server)}`
 }
 
 /** A Chromium of its own, which opens the address and is closed after the test. */
@@ -123,12 +127,8 @@ it.each<Kind>(['session', 'indexed'])(
   '%s: a prerendered page begins when it is shown: it has the session, and a copy of its tab has not [F053]',
   async (kind) => {
     const reports: Report[] = []
-    const server = await serve((report) => reports.push(report))
-    onTestFinished(() => {
-      server.close()
-      server.closeAllConnections()
-    })
-    await openChromium(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${kind}/first`)
+    const origin = await serve((report) => reports.push(report))
+    await openChromium(`${origin}/${kind}/first`)
     await expect.poll(() => reports.length).toBe(2)
     const signedIn = { started: 'signed-in', token: 'of-the-first' }
     const signedOut = { started: 'signed-out', token: 'login_required' }

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { UsageError } from '../../src/command/command-line.ts'
 import { fetchPath } from '../../src/command/fetch.ts'
 import { openStorage, profileOf, saveSettings } from '../../src/command/profile.ts'
+import { listen } from '../support/listen.ts'
 import { failure, tokensWith } from '../support/token-flow.ts'
 
 const body = 'text \u001b[31m and \u009b more\n\twith a line\n'
@@ -18,8 +18,7 @@ const server = createServer((request, response) => {
 })
 let baseUrl = ''
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  baseUrl = `http://127.0.0.1:${await listen(server)}`
 })
 afterAll(() => void server.close())
 afterEach(() => vi.unstubAllEnvs())

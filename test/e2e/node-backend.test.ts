@@ -2,11 +2,11 @@
 // @module-tag slow
 
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
 import { type RunningExample, runExample } from '../support/example.ts'
+import { listen } from '../support/listen.ts'
 import { createDatabase, type FreshDatabase } from '../support/postgres-server.ts'
 import { serverUrl } from '../support/servers-client.ts'
 
@@ -127,8 +127,7 @@ describe('npm run example:backend', () => {
       response.end(`<form method="post" enctype="text/plain" action="${action}">
         <input name='${name}' value='"}'><button>Go</button></form>`)
     })
-    await new Promise<void>((resolve) => attacker.listen(0, host, resolve))
-    const from = `http://${host}:${(attacker.address() as AddressInfo).port}`
+    const from = `http://${host}:${await listen(attacker, host)}`
     const page = await context.newPage()
     for (const path of ['/create', '/logout']) {
       await page.goto(from + path)
