@@ -6,9 +6,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../test/support/free-port.ts'
 import { listen } from '../../test/support/listen.ts'
+import { printed } from '../../test/support/printed.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import { commandMain } from '../src/cli/command.ts'
 import { startedService } from './processes.ts'
@@ -23,7 +24,6 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 
 interface Run {
   child: ChildProcess
-  firstOutput: Promise<string>
   exit: Promise<{ code: number | null; stdout: string; stderr: string }>
 }
 
@@ -34,19 +34,22 @@ function run(args: string[], env: Record<string, string> = {}): Run {
   child.stderr?.on('data', (bytes) => {
     stderr += bytes
   })
-  const firstOutput = new Promise<string>((resolve) => {
-    child.stdout?.on('data', (bytes) => {
-      stdout += bytes
-      resolve(stdout)
-    })
+  child.stdout?.on('data', (bytes) => {
+    stdout += bytes
   })
+  onTestFinished(() => void child.kill('SIGKILL'))
   const exit = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
     child.on('close', (code) => resolve({ code, stdout, stderr }))
   })
-  return { child, firstOutput, exit }
+  return { child, exit }
 }
 
-/** The same without a process, which takes a fifth of a second, for arguments that start nothing. */
+/** Waits for the text that the command prints when it has started. */
+function startText(child: ChildProcess): Promise<string> {
+  return printed(child, /[\s\S]*Stop with Ctrl-C\./)
+}
+
+/** The same as `run` without a process, which takes a fifth of a second, for arguments that start nothing. */
 async function refused(args: string[], env: Record<string, string>): Promise<Awaited<Run['exit']>> {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   const printed = { stdout: '', stderr: '' }
@@ -70,31 +73,21 @@ const byNpm = { npm_lifecycle_event: 'service', npm_package_name: 'agent-auth' }
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '--json prints one line with everything, and %s ends it with 0',
   async (signal) => {
-    const { child, firstOutput, exit } = run([
-      '--dev',
-      '--json',
-      ...freePorts,
-      '--redirect-uri',
-      'http://127.0.0.1:7/cb',
-    ])
-    const printed = JSON.parse(await firstOutput) as {
-      authUrl: string
-      people: object[]
-      clients: { redirectUris: string[] }[]
-    }
-    expect((await fetch(`${printed.authUrl}/_dev/state`)).status).toBe(200)
-    expect(printed.people).toHaveLength(4)
-    expect(Object.keys(printed)).toEqual(['authUrl', 'baseUrl', 'people', 'clients'])
-    expect(printed.clients.every(({ redirectUris }) => redirectUris.includes('http://127.0.0.1:7/cb'))).toBe(true)
+    const { child, exit } = run(['--dev', '--json', ...freePorts, '--redirect-uri', 'http://127.0.0.1:7/cb'])
+    const { authUrl, people, clients } = await startedService(child)
+    expect((await fetch(`${authUrl}/_dev/state`)).status).toBe(200)
+    expect(people).toHaveLength(4)
+    expect(clients.every(({ redirectUris }) => redirectUris.includes('http://127.0.0.1:7/cb'))).toBe(true)
     child.kill(signal)
     const { code, stdout, stderr } = await exit
+    expect(Object.keys(JSON.parse(stdout) as object)).toEqual(['authUrl', 'baseUrl', 'people', 'clients'])
     expect({ code, lines: stdout.trim().split('\n').length, stderr }).toEqual({ code: 0, lines: 1, stderr: '' })
   },
 )
 
 test('a truncated answer is half of ours and nothing else, and no failure is printed', async () => {
-  const { child, firstOutput, exit } = run(['--dev', '--json', ...freePorts])
-  const { authUrl } = JSON.parse(await firstOutput) as { authUrl: string }
+  const { child, exit } = run(['--dev', '--json', ...freePorts])
+  const { authUrl } = await startedService(child)
   const ask = (): Promise<string> => exchangeBytes(authUrl, ['GET /nothing HTTP/1.1', `Host: ${new URL(authUrl).host}`])
   const bodyOf = (answer: string): string => answer.slice(answer.indexOf('\r\n\r\n') + 4)
   const whole = bodyOf(await ask())
@@ -108,7 +101,8 @@ test('a truncated answer is half of ours and nothing else, and no failure is pri
 
 test('the API answers also when file descriptors ran out before its first request [D-36]', async () => {
   const limited = ['-c', `ulimit -n 64; exec "$0" "$@"`, process.execPath, command, '--json', ...freePorts]
-  const child = spawn('bash', limited, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn('bash', limited, { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
   const { authUrl, baseUrl } = await startedService(child)
   const get = `GET /openapi.json HTTP/1.1\r\nHost: ${new URL(baseUrl).host}\r\nConnection: close\r\n\r\n`
   const first = open(baseUrl).on('error', () => {})
@@ -123,8 +117,8 @@ test('the API answers also when file descriptors ran out before its first reques
 })
 
 test('the text shows people, clients and an .env', async () => {
-  const { child, firstOutput, exit } = run(freePorts)
-  const text = await firstOutput
+  const { child, exit } = run(freePorts)
+  const text = await startText(child)
   for (const part of [
     'ada@demo.example',
     'Demo confidential',
@@ -158,8 +152,8 @@ test.each([
 ])(
   '--env %s prints the names that pages and a backend read, and no secret under a name that reaches pages',
   async (env, files) => {
-    const { child, firstOutput, exit } = run(['--env', env, ...freePorts])
-    const text = await firstOutput
+    const { child, exit } = run(['--env', env, ...freePorts])
+    const text = await startText(child)
     child.kill('SIGTERM')
     await exit
     const printed = Object.keys(files).map((file) => {
@@ -179,15 +173,20 @@ test.each([
 )
 
 test('--env changes nothing of --json', async () => {
-  const { child, firstOutput, exit } = run(['--json', '--env', 'vite', ...freePorts])
-  expect(Object.keys(JSON.parse(await firstOutput) as object)).toEqual(['authUrl', 'baseUrl', 'people', 'clients'])
+  const { child, exit } = run(['--json', '--env', 'vite', ...freePorts])
+  await startedService(child)
   child.kill('SIGTERM')
-  expect(await exit).toMatchObject({ code: 0, stderr: '' })
+  const { code, stdout, stderr } = await exit
+  expect({ code, members: Object.keys(JSON.parse(stdout) as object), stderr }).toEqual({
+    code: 0,
+    members: ['authUrl', 'baseUrl', 'people', 'clients'],
+    stderr: '',
+  })
 })
 
 test('with --dev the text says where its controls and the description are, and both are there', async () => {
-  const { child, firstOutput, exit } = run(['--dev', ...freePorts])
-  const text = await firstOutput
+  const { child, exit } = run(['--dev', ...freePorts])
+  const text = await startText(child)
   const pages = [...text.matchAll(/^ {2}(?:dev controls|description|API clients) +(\S+)$/gm)].map(([, url = '']) => url)
   const statuses = await Promise.all(pages.map(async (url) => (await fetch(url)).status))
   expect(statuses).toEqual([200, 200, 200])
@@ -349,8 +348,8 @@ test('an .env has no empty line for a secret that only its hash is left of, and 
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-cli-'))
   const dataFile = join(folder, 'data.db')
   const start = async (...args: string[]) => {
-    const { child, firstOutput, exit } = run([...freePorts, '--data', dataFile, '--password-scheme', 'keyed', ...args])
-    const text = await firstOutput
+    const { child, exit } = run([...freePorts, '--data', dataFile, '--password-scheme', 'keyed', ...args])
+    const text = await startText(child)
     child.kill('SIGTERM')
     return { text, ...(await exit) }
   }

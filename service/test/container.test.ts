@@ -165,12 +165,13 @@ test('the commands of the image start, check and stop the service, as another us
   function run(command: string[]) {
     const [program = '', ...args] = command.map((part) => part.replace(/^\/app(?=\/)/, app))
     expect(program).toBe('node')
-    return spawn(process.execPath, args, { cwd: app, env, ...user, stdio: ['ignore', 'pipe', 'ignore'] })
+    return spawn(process.execPath, args, { cwd: app, env, ...user, stdio: ['ignore', 'pipe', 'pipe'] })
   }
   const check = execForm(textsOf(last, 'HEALTHCHECK')[0])
   const isHealthy = async (): Promise<number> => ((await once(run(check), 'exit')) as [number])[0]
   const child = run([...execForm(textsOf(last, 'ENTRYPOINT')[0])])
-  await printed(child, /\n/)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await printed(child, /Stop with Ctrl-C\./)
   expect(await isHealthy()).toBe(0)
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)

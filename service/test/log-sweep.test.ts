@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { leaks, registerSecret } from '../../test/support/canary.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import type { Page, Service } from './login.ts'
@@ -133,6 +133,7 @@ test('no request writes more than one line of printable text into the journal [S
 test('a running agent-service prints its start and nothing else, for all that is sent to it [S-086]', async () => {
   const command = await serverUrl('command')
   const child = spawn(process.execPath, [command, '--dev', '--json', '--auth-port', '0', '--base-port', '0'])
+  onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   let complaints = ''
   child.stderr.on('data', (bytes) => {

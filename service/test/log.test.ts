@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, test } from 'vitest'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
 import { leaks, registerSecret } from '../../test/support/canary.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import type { Service } from './login.ts'
@@ -19,6 +20,7 @@ async function startLogging(format: string): Promise<Logged> {
   const command = await serverUrl('command')
   const ports = ['--auth-port', '0', '--base-port', '0', '--trusted-proxies', '1']
   const child = spawn(process.execPath, [command, '--json', '--log', format, ...ports])
+  onTestFinished(() => void child.kill('SIGKILL'))
   let log = ''
   child.stderr.on('data', (bytes) => {
     log += bytes
@@ -91,9 +93,8 @@ test('--log pretty writes a line that people read, and an unknown format is refu
   expect(log).toContain('/nothing')
   const command = await serverUrl('command')
   const refused = spawn(process.execPath, [command, '--log', 'xml'])
-  const [text] = (await once(refused.stderr, 'data')) as [Buffer]
-  const [code] = refused.exitCode === null ? ((await once(refused, 'close')) as [number]) : [refused.exitCode]
-  expect({ firstLine: String(text).split('\n')[0], code }).toEqual({
+  const [said, [code]] = await Promise.all([text(refused.stderr), once(refused, 'close')])
+  expect({ firstLine: said.split('\n')[0], code }).toEqual({
     firstLine: 'agent-service: --log takes json, pretty or off',
     code: 2,
   })

@@ -240,6 +240,7 @@ test('--open starts the browser with the dev page, and --quiet prints nothing', 
   const args = [await serverUrl('command'), '--dev', '--open', '--quiet', '--auth-port', '0', '--base-port', '0']
   const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
   let stdout = ''
   child.stdout.on('data', (bytes) => {
     stdout += bytes

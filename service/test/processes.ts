@@ -70,7 +70,7 @@ export async function startProcess(command: string, options: ProcessOptions): Pr
 
 /** Waits for the line of JSON that the command prints when it has started. Rejects with its output if it ends before. */
 export async function startedService(child: ChildProcess): Promise<Service> {
-  const started = JSON.parse(await printed(child, /^(\{"authUrl".*\})\n/m)) as Omit<Service, 'fetch'>
+  const started = JSON.parse(await printed(child, /^(\{.*"clients":.*\})\n/m)) as Omit<Service, 'fetch'>
   return { ...started, fetch: (input, init) => fetch(input, init) }
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
@@ -87,11 +88,14 @@ test.each([
 
 test('the command as it is built starts with a seed in YAML, and ends with the line and column of a mistake', async () => {
   const command = await serverUrl('command')
-  const run = (file: string): ReturnType<typeof spawn> =>
-    spawn(process.execPath, [command, '--json', '--auth-port', '0', '--base-port', '0'], {
+  const run = (file: string) => {
+    const child = spawn(process.execPath, [command, '--json', '--auth-port', '0', '--base-port', '0'], {
       env: { ...process.env, AGENT_SERVICE_SEED: file },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
   const started = run(`${service}seeds/minimal.yaml`)
   const { people, clients } = await startedService(started)
   expect({ people, clients }).toMatchObject({
@@ -100,10 +104,7 @@ test('the command as it is built starts with a seed in YAML, and ends with the l
   })
   started.kill('SIGTERM')
   const wrong = run(`${service}package.json`)
-  const [[text], [code]] = (await Promise.all([once(wrong.stderr ?? wrong, 'data'), once(wrong, 'exit')])) as [
-    [Buffer],
-    [number],
-  ]
+  const [said, [code]] = await Promise.all([text(wrong.stderr), once(wrong, 'close')])
   expect(code).toBe(1)
-  expect(String(text)).toContain(`agent-service: ${service}package.json:2:3: name: name is unknown; `)
+  expect(said).toContain(`agent-service: ${service}package.json:2:3: name: name is unknown; `)
 })

@@ -7,13 +7,12 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { printed } from '../../test/support/printed.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import type { Person } from '../src/index.ts'
 import { agentSearch, authorizeUrl, Browser, callApi, login, personOf, signInPath } from './login.ts'
 import type { ServiceProcess } from './processes.ts'
-import { startProcess } from './processes.ts'
+import { startedService, startProcess } from './processes.ts'
 import { createService } from './start.ts'
 
 // The data file is made with the quick scheme: only what the flood asks for is hashed slowly, half a second of the processor each.
@@ -110,7 +109,8 @@ test('what keeps the process alive is ended at the deadline, and the exit code s
   child.stderr.on('data', (bytes) => {
     stderr += bytes
   })
-  await printed(child, /\n/)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await startedService(child)
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
   const [code] = (await Promise.race([exit, wait(60_000, ['still there'])])) as [unknown]
