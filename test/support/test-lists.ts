@@ -64,6 +64,7 @@ export const repositoryTests: string[] = [
     'docs.options',
     'docs.site',
     'docs',
+    'lint-rules',
     'lock-file',
     'public-types',
     'readme',
