@@ -58,13 +58,16 @@ function libraryTests(): { file: string; text: string }[] {
 /** Returns the sources that the comment above the first import names, or undefined if there is no such comment. */
 function sourcesNamedIn(text: string): string[] | undefined {
   const head = text.slice(0, text.search(/^import /m))
-  const [, paths] = /(?:^|\n)\/\/ Tests (src\/.+(?:\n\/\/ src\/.+)*)\.\n$/.exec(head) ?? []
+  const [, paths] = /(?:^|\n)\/\/ (?:Tests|Also tests) (src\/.+(?:\n\/\/ src\/.+)*)\.\n$/.exec(head) ?? []
   return paths?.replaceAll('\n//', '').split(', ')
 }
 
-/** Returns the name of a source or test file up to the first dot. */
+/** Returns the name of a source or test file up to the first dot. An `index.ts` has the name of its folder. */
 function nameOf(file: string): string {
-  return file.replace(/^.*\//, '').replace(/\..*$/, '')
+  return file
+    .replace(/\/index\.ts$/, '')
+    .replace(/^.*\//, '')
+    .replace(/\..*$/, '')
 }
 
 /** Returns where a test may have the name of this source: its name with each folder in which that test can be. */
@@ -74,7 +77,7 @@ function placesOf(source: string): string[] {
   return below.length > 0 && room !== 'internal' ? [`${room}/${name}`] : [`core/${name}`, `${name}/${name}`]
 }
 
-/** Returns the sources that have a test of their name. Of two with one name in one room, it is the test of the one that lies higher. */
+/** Returns the sources that have a test of their name. If two in a room have one name, it is the test of that with the shorter path. */
 function sourcesWithTest(sources: readonly string[], tests: readonly string[]): Set<string> {
   const places = new Set(tests.map((file) => `${file.replace(/\/.*$/, '')}/${nameOf(file)}`))
   const depthOf = (source: string): number => source.split('/').length
@@ -89,18 +92,18 @@ function isTypeOnly(statement: ts.Statement): boolean {
     compiler.isImportDeclaration(statement) ||
     compiler.isInterfaceDeclaration(statement) ||
     compiler.isTypeAliasDeclaration(statement) ||
-    (compiler.isExportDeclaration(statement) && statement.isTypeOnly)
+    compiler.isExportDeclaration(statement)
   )
 }
 
 test('each source file is named by the name of a test file of its room, or by the comment of one', () => {
   const tests = libraryTests()
-  const misplaced = tests.filter(({ text }) => /^\/\/ Tests src\//m.test(text) && !sourcesNamedIn(text))
+  const misplaced = tests.filter(({ text }) => /^\/\/ (?:Tests|Also tests) src\//m.test(text) && !sourcesNamedIn(text))
   expect(misplaced.map(({ file }) => file)).toEqual([])
   const named = new Set(tests.flatMap(({ text }) => sourcesNamedIn(text) ?? []))
   expect(named.size).toBeGreaterThan(100)
   expect([...named].filter((path) => !existsSync(root + path))).toEqual([])
-  const sources = sourceFiles(`${root}src`).filter((file) => nameOf(file) !== 'index')
+  const sources = sourceFiles(`${root}src`)
   const tested = sourcesWithTest(
     sources,
     tests.map(({ file }) => file),

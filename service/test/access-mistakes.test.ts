@@ -1,3 +1,5 @@
+// Tests service/src/access-change.ts, service/src/check-shape.ts, service/src/dev/set-access.ts, service/src/near-name.ts,
+// service/src/permission-names.ts, service/src/store/tables/lookup-text.ts, service/src/store/tables/tenants.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { AccessChange, Service } from '../src/index.ts'
 import { agent, createAgent } from './create-agent.ts'

@@ -1,3 +1,4 @@
+// Tests service/src/api/agents/create-parent-agent.ts, service/src/api/characters.ts, service/src/api/text.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import { agent, type Created, countAgents, createAgent } from './create-agent.ts'

@@ -1,3 +1,4 @@
+// Tests service/src/http/middleware/host-guard.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { Service, ServiceOptions } from '../src/index.ts'
 import { createService } from './start.ts'

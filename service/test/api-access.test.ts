@@ -1,3 +1,5 @@
+// Tests service/src/api/api-error.ts, service/src/api/check-access.ts, service/src/api/check-bearer-token.ts,
+// service/src/credentials/access-tokens.ts, service/src/server/api-origin.ts, service/src/store/tables/bearer-tokens.ts.
 import { scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { generateKeyPair, SignJWT } from 'jose'

@@ -1,3 +1,5 @@
+// Tests service/src/api/agents/create-parent-agent.ts, service/src/api/agents/parent-agent-response.ts, service/src/api/characters.ts,
+// service/src/api/text.ts, service/src/store/tables/tenant/parent-agents.ts.
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'

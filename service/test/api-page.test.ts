@@ -1,3 +1,4 @@
+// Also tests service/src/openapi/renderer.ts, service/src/openapi/routes.ts, service/src/store/tables/clients.ts.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

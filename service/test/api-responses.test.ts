@@ -1,3 +1,4 @@
+// Tests service/src/api/api-error.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AccessChange, Service } from '../src/index.ts'
 import { authorize, clientOf, exchange, login, personOf, refresh } from './login.ts'

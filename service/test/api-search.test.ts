@@ -1,3 +1,7 @@
+// Tests service/src/api/agents/context-variables.ts, service/src/api/agents/parent-agent-response.ts, service/src/api/envelope.ts,
+// service/src/api/search/search-body.ts, service/src/api/search/search-llm-models.ts, service/src/api/search/search-parent-agents.ts,
+// service/src/api/validation.ts, service/src/dev/demo-agents.ts, service/src/store/tables/tenant/context-groups.ts,
+// service/src/store/tables/tenant/llm-models.ts, service/src/store/tables/tenant/run-search.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

@@ -1,3 +1,4 @@
+// Tests service/src/api/validation.ts, service/src/http/middleware/host-guard.ts, service/src/token/token-request.ts.
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Tests service/src/http/unexpected-error.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

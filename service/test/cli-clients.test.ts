@@ -1,3 +1,7 @@
+// Tests service/src/cli/clients.ts, service/src/cli/clients/actions.ts, service/src/cli/clients/command-line.ts,
+// service/src/cli/clients/help.ts, service/src/cli/clients/run-command.ts, service/src/clients/client-form.ts,
+// service/src/clients/registry.ts, service/src/clients/views/client.tsx, service/src/store/tables/tenant/registry-changes.ts,
+// service/src/ui/table.tsx.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

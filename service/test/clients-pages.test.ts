@@ -1,3 +1,7 @@
+// Tests service/src/clients/admin.ts, service/src/clients/client-form.ts, service/src/clients/clients-app.ts,
+// service/src/clients/confirm-password.ts, service/src/clients/manage-client.ts, service/src/clients/register-client.ts,
+// service/src/clients/registry.ts, service/src/clients/views/client-credentials.tsx, service/src/clients/views/clients-sign-in.tsx,
+// service/src/store/tables/list-clients.ts, service/src/store/tables/tenant/client-registry.ts.
 import { beforeEach, expect, test } from 'vitest'
 import type { Client, JournalEntry, Person, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Also tests service/src/server/listener.ts.
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'

@@ -1,3 +1,4 @@
+// Tests service/src/http/middleware/cors.ts, service/src/store/migrations/009-page-origins.ts, service/src/store/tables/clients.ts.
 import { CompiledQuery } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { rawDatabase } from '../src/store/database.ts'

@@ -1,3 +1,4 @@
+// Tests service/src/dev/views/dev-journal.tsx, service/src/dev/views/login.tsx, service/src/state/login-traces.ts.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Service } from '../src/index.ts'
 import { createClock } from '../src/state/clock.ts'

@@ -1,3 +1,5 @@
+// Tests service/src/store/index-agents.ts, service/src/store/migrations/010-agent-trigrams.ts,
+// service/src/store/tables/tenant/candidates.ts.
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openStore } from '../src/store/store.ts'

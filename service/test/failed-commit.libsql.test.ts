@@ -1,3 +1,4 @@
+// Tests service/src/store/engine/engine.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

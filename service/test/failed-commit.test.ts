@@ -1,3 +1,4 @@
+// Tests service/src/http/unexpected-error.ts, service/src/store/engine/transact.ts.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

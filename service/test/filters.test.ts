@@ -1,3 +1,4 @@
+// Also tests service/src/api/search/sort.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { leastMs } from '../../test/support/least-ms.ts'

@@ -1,3 +1,4 @@
+// Tests service/src/http/body.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'

@@ -1,3 +1,5 @@
+// Tests service/src/server/operations.ts, service/src/server/starting-response.ts, service/src/store/engine/failures.ts,
+// service/src/store/migrate.ts, service/src/telemetry/limits.ts.
 import { DEFAULT_MIGRATION_TABLE, sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { timersOfWork } from '../../test/support/timers-of-work.ts'

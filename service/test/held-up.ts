@@ -16,5 +16,9 @@ export function signal(): { given: Promise<void>; give: () => void } {
 export async function untilWaiting(db: RawDatabase, isOver: () => boolean, waiting = 1): Promise<void> {
   if (!isOnPostgres()) return setImmediate()
   const found = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while (!isOver() && (await found.execute(db)).rows.length < waiting) await setImmediate()
+  const endMs = performance.now() + 60_000
+  while (!isOver() && (await found.execute(db)).rows.length < waiting) {
+    if (performance.now() > endMs) throw new Error(`Fewer than ${waiting} have waited for a lock within 60 s.`)
+    await setImmediate()
+  }
 }

@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests service/src/server/listener.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'

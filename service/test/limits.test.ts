@@ -1,3 +1,4 @@
+// Also tests service/src/cli/texts.ts, service/src/credentials/throttle-policies.ts.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'

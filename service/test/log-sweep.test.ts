@@ -1,3 +1,4 @@
+// Tests service/src/http/middleware/journal-requests.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -1,3 +1,4 @@
+// Tests service/src/token/issue-tokens.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import { agentSearch, authorize, callApi, clientOf, exchange, login, refresh } from './login.ts'

@@ -1,3 +1,5 @@
+// Also tests service/src/http/middleware/host-guard.ts, service/src/server/gauges.ts, service/src/server/operations.ts,
+// service/src/telemetry/recorder.ts, service/src/telemetry/telemetry.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { Service, ServiceOptions } from '../src/index.ts'
 import { authorize, authorizeUrl, clientOf, exchange, login, personOf, refresh } from './login.ts'

@@ -1,3 +1,8 @@
+// Also tests service/src/store/migrate.ts, service/src/store/migrations/001-api.ts, service/src/store/migrations/001-auth.ts,
+// service/src/store/migrations/002-secret-times.ts, service/src/store/migrations/003-registry-events.ts,
+// service/src/store/migrations/005-search-text.ts, service/src/store/migrations/006-names-as-sent.ts,
+// service/src/store/migrations/007-requests-by-session.ts, service/src/store/migrations/008-carried-requests.ts,
+// service/src/store/migrations/009-page-origins.ts.
 import { Kysely, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { RawDatabase } from '../src/store/database.ts'

@@ -1,3 +1,5 @@
+// Tests service/src/authorize/carried-request.ts, service/src/authorize/request-form.ts, service/src/store/delete-all-data.ts,
+// service/src/store/tables/authorization-requests.ts, service/src/store/tables/service-keys.ts.
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

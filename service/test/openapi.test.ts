@@ -1,3 +1,5 @@
+// Tests service/src/api/endpoints.ts, service/src/api/schemas.ts, service/src/api/search/search-body.ts, service/src/openapi/document.ts,
+// service/src/openapi/schemas.ts.
 import { randomUUID } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'

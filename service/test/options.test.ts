@@ -1,3 +1,6 @@
+// Also tests service/src/cli/failures.ts, service/src/cli/options-help.ts, service/src/cli/read-command.ts,
+// service/src/cli/read-options.ts, service/src/cli/where-data.ts, service/src/command-options.ts, service/src/config.ts,
+// service/src/loopback.ts, service/src/option-entry.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'

@@ -1,6 +1,9 @@
 // @module-tag chromium
 // @module-tag slow
 
+// Tests service/src/authorize/views/consent.tsx, service/src/authorize/views/continue.tsx, service/src/clients/views/client.tsx,
+// service/src/clients/views/clients.tsx, service/src/clients/views/new-client.tsx, service/src/dev/views/dev-controls.tsx,
+// service/src/dev/views/dev-live.ts, service/src/sign-in/views/sign-in-form.tsx, service/src/ui/style.ts.
 import { createServer } from 'node:http'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'

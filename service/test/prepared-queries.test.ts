@@ -1,3 +1,4 @@
+// Tests service/src/store/engine/prepare.ts.
 import { DefaultQueryCompiler } from 'kysely'
 import { expect, test, vi } from 'vitest'
 import { clientOf, login, refresh } from './login.ts'

@@ -1,3 +1,4 @@
+// Tests service/src/http/body.ts.
 import { expect, test } from 'vitest'
 import { readAtMost } from '../src/http/body.ts'
 

@@ -1,3 +1,5 @@
+// Tests service/src/http/json-response.ts, service/src/http/middleware/cors.ts, service/src/http/middleware/strict-transport.ts,
+// service/src/server/auth-origin.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

@@ -1,3 +1,4 @@
+// Also tests service/src/authorize/redirect-to-client.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'

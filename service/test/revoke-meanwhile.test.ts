@@ -1,3 +1,4 @@
+// Tests service/src/store/store.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'

@@ -1,3 +1,6 @@
+// Also tests service/src/store/tables/tenant/agents-with-trigrams.ts, service/src/store/tables/tenant/candidates.ts,
+// service/src/store/tables/tenant/indexed-filters.ts, service/src/store/tables/tenant/parent-agents.ts,
+// service/src/store/tables/tenant/search-order.ts.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/server/create-service.ts'
 import { assemble } from '../src/server/create-service.ts'

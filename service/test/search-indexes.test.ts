@@ -1,3 +1,5 @@
+// Tests service/src/store/engine/libsql-trigrams.ts, service/src/store/engine/libsql.ts, service/src/store/engine/postgres-trigrams.ts,
+// service/src/store/migrations/004-search-indexes.ts, service/src/store/tables/tenant/indexed-filters.ts.
 import type { KyselyPlugin, OperationNode } from 'kysely'
 import { CompiledQuery, createQueryId, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Tests service/src/credentials/throttle-policies.ts, service/src/token/client-authentication.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

@@ -1,3 +1,4 @@
+// Tests service/src/state/journal.ts.
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { EventEntry, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

@@ -1,3 +1,6 @@
+// Tests service/src/api/agents/agent-defaults.ts, service/src/permission-names.ts, service/src/seed/demo-models.ts,
+// service/src/seed/fill-database.ts, service/src/seed/seed-ids.ts, service/src/seed/world-of-seed.ts, service/src/store/tables/accounts.ts,
+// service/src/store/tables/insert-clients.ts, service/src/store/tables/service-keys.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,7 @@
+// Tests service/src/config.ts, service/src/credentials/keys.ts, service/src/dev/demo-world.ts, service/src/dev/dev-app.ts,
+// service/src/dev/loopback-only.ts, service/src/http/forwarded.ts, service/src/http/middleware/no-sniff.ts,
+// service/src/server/create-service.ts, service/src/server/in-process-fetch.ts, service/src/server/port-failure.ts,
+// service/src/server/start-service.ts.
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests service/src/credentials/keys.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'

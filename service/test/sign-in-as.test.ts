@@ -1,3 +1,4 @@
+// Tests service/src/sign-in/ask-sign-in.ts, service/src/sign-in/views/sign-in.tsx.
 import { expect, onTestFinished, test } from 'vitest'
 import type { ServiceOptions } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests service/src/cli/command.ts, service/src/credentials/hash-line.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+// Tests service/src/credentials/throttle-policies.ts, service/src/sign-in/admit-sign-in.ts, service/src/sign-in/device.ts.
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Person, Service } from '../src/index.ts'
 import type { Page } from './login.ts'

@@ -1,3 +1,6 @@
+// Also tests service/src/authorize/request-form.ts, service/src/lifetimes.ts, service/src/sign-in/attempt-sign-in.ts,
+// service/src/sign-in/cookies.ts, service/src/sign-in/interaction-form.ts, service/src/sign-in/sign-in-session.ts,
+// service/src/store/tables/sign-in-sessions.ts.
 import { createHash, scryptSync } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createPasswords } from '../src/credentials/passwords.ts'

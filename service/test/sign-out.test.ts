@@ -1,3 +1,4 @@
+// Also tests service/src/sign-in/interaction-form.ts, service/src/sign-in/views/sign-out.tsx.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Page } from './login.ts'

@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests service/src/server/listener.ts, service/src/server/starting-response.ts.
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { Hono } from 'hono'

@@ -1,3 +1,4 @@
+// Tests service/src/api/tenant-turns.ts, service/src/server/arrival-order.ts.
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/server/create-service.ts'

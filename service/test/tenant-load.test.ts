@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests service/src/byte-count.ts, service/src/server/api-origin.ts.
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/server/create-service.ts'

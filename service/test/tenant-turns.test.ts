@@ -1,3 +1,4 @@
+// Also tests service/src/api/call-pacing.ts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { timersOfWork } from '../../test/support/timers-of-work.ts'

@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Also tests service/src/store/tenant-store.ts.
 import { randomInt } from 'node:crypto'
 import type { KyselyPlugin, OperationNode } from 'kysely'
 import { BinaryOperationNode, OperationNodeTransformer, ValueNode } from 'kysely'

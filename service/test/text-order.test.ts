@@ -1,3 +1,5 @@
+// Tests service/src/store/engine/postgres.ts, service/src/store/tables/tenant/checked-search.ts,
+// service/src/store/tables/tenant/run-search.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import { agentSearch, callApi } from './login.ts'

@@ -1,3 +1,4 @@
+// Tests service/src/sign-in/attempt-sign-in.ts, service/src/token/client-authentication.ts.
 import { expect, test } from 'vitest'
 import { createRandom } from './random.ts'
 import { assemble } from './start.ts'

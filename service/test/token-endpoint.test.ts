@@ -1,3 +1,5 @@
+// Also tests service/src/http/middleware/cors.ts, service/src/token/client-authentication.ts, service/src/token/oauth-error.ts,
+// service/src/token/token-request.ts.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Client, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'

@@ -1,3 +1,4 @@
+// Tests service/src/api/check-bearer-token.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hashToken } from '../src/credentials/secrets.ts'
 import type { Service } from '../src/index.ts'

@@ -1,3 +1,7 @@
+// Also tests service/src/store/engine/engine.ts, service/src/store/engine/libsql-trigrams.ts,
+// service/src/store/engine/postgres-trigrams.ts, service/src/store/index-agents.ts,
+// service/src/store/tables/tenant/agents-with-trigrams.ts, service/src/store/tables/tenant/candidates.ts,
+// service/src/store/tables/tenant/checked-search.ts, service/src/store/tenant-store.ts.
 import type { KyselyPlugin } from 'kysely'
 import { ValuesNode } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'

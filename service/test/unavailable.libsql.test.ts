@@ -1,3 +1,4 @@
+// Tests service/src/store/engine/engine.ts, service/src/store/engine/libsql.ts.
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

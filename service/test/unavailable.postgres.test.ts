@@ -1,5 +1,6 @@
 // @module-tag slow
 
+// Tests service/src/store/engine/postgres.ts, service/src/store/engine/transact.ts.
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'

@@ -1,3 +1,5 @@
+// Tests service/src/http/unexpected-error.ts, service/src/server/auth-origin.ts, service/src/server/purge-on-request.ts,
+// service/src/store/engine/failures.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import { databaseFailureOf } from '../src/store/engine/failures.ts'
 import { authorizeUrl, Browser, clientOf, refresh } from './login.ts'

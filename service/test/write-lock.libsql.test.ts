@@ -1,3 +1,4 @@
+// Tests service/src/store/engine/libsql.ts, service/src/store/tables/authorizations.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Tests src/backend/statuses.ts.
+// Also tests src/backend/statuses.ts.
 import { describe, expect, test } from 'vitest'
 import { pageStatusOf, statusOf } from '../../src/backend/statuses.ts'
 import { guard, searchPath } from '../support/backend-rig.ts'

@@ -1,6 +1,6 @@
 // test/backend/client.test.ts has the state.
-// Tests src/backend/client/options.ts, src/backend/client/page-events.ts, src/backend/client/request.ts, src/backend/client/session.ts,
-// src/backend/client/state.ts.
+// Also tests src/backend/client/options.ts, src/backend/client/page-events.ts, src/backend/client/request.ts,
+// src/backend/client/session.ts, src/backend/client/state.ts.
 import { type BackendClientOptions, createBackendClient } from 'agent-auth/backend/client'
 import { describe, expect, it, vi } from 'vitest'
 import {

@@ -1,6 +1,6 @@
 // test/browser/backend-client.test.ts has what needs a real page.
-// Tests src/backend/client/current.ts, src/backend/client/request.ts, src/backend/client/revalidation.ts, src/backend/client/session.ts,
-// src/backend/client/state.ts.
+// Also tests src/backend/client/current.ts, src/backend/client/request.ts, src/backend/client/revalidation.ts,
+// src/backend/client/session.ts, src/backend/client/state.ts.
 import { createBackendClient } from 'agent-auth/backend/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
@@ -52,7 +52,8 @@ describe('state', () => {
     rig.session = signedOut
     rig.page.dispatch('focus')
     await until(() => rig.client.state.status, 'signed-out')
-    expect([broken, first, second].map(({ mock }) => mock.calls.length)).toEqual([1, 0, 1])
+    const calls = { broken: broken.mock.calls.length, first: first.mock.calls.length, second: second.mock.calls.length }
+    expect(calls).toEqual({ broken: 1, first: 0, second: 1 })
   })
 
   it.each([

@@ -1,4 +1,4 @@
-// Tests src/backend/csrf.ts, src/backend/page-loads.ts, src/backend/responses.ts, src/backend/routes/callback.ts,
+// Also tests src/backend/csrf.ts, src/backend/page-loads.ts, src/backend/responses.ts, src/backend/routes/callback.ts,
 // src/backend/routes/callback-page.ts.
 import { userTexts } from 'agent-auth/texts'
 import { describe, expect, test } from 'vitest'

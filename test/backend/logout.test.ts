@@ -1,4 +1,4 @@
-// Tests src/backend/sessions/end-session.ts, src/backend/sessions/revocation.ts.
+// Also tests src/backend/sessions/end-session.ts, src/backend/sessions/revocation.ts.
 import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
 import type { BackendOptions } from 'agent-auth/backend'
 import { afterEach, describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// Tests src/backend/context.ts, src/backend/cookies/pending-login-keys.ts.
+// Also tests src/backend/context.ts, src/backend/cookies/pending-login-keys.ts.
 import { memoryStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { clientOf } from '../../service/test/login.ts'

@@ -1,4 +1,4 @@
-// Tests src/backend/once.ts, src/backend/proxy/error-responses.ts, src/backend/proxy/forward.ts, src/backend/proxy/request-body.ts,
+// Also tests src/backend/once.ts, src/backend/proxy/error-responses.ts, src/backend/proxy/forward.ts, src/backend/proxy/request-body.ts,
 // src/backend/proxy/response-body.ts.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type AppBrowser, guard, statusAndCode } from '../support/backend-rig.ts'

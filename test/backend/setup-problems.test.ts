@@ -1,5 +1,5 @@
 // An app that is reached or mounted in another way than its redirect URI says.
-// Tests src/backend/mistaken-call.ts, src/backend/node/listener.ts.
+// Also tests src/backend/mistaken-call.ts, src/backend/node/listener.ts.
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { memoryStorage, type TokenStorage } from 'agent-auth'

@@ -1,4 +1,4 @@
-// Tests src/internal/discard-body.ts.
+// Also tests src/internal/discard-body.ts.
 import { inspect } from 'node:util'
 import { createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -85,7 +85,7 @@ describe('other bases', () => {
       ['https://api.example.com:8443/x'],
       ['https://api.example.com/x', 'https://api.example.com:443/x'],
     ],
-  ])('%s [P-14 C-090 F062]', async (base, inside, outside) => {
+  ])('a baseUrl of %s gives the token to its own origin only [P-14 C-090 F062]', async (base, inside, outside) => {
     for (const url of inside)
       expect({ url, authorization: await judged('token', { baseUrl: base }, url) }).toEqual({
         url,

@@ -1,4 +1,4 @@
-// Tests src/command/ports.ts, src/command/probe.ts.
+// Also tests src/command/ports.ts, src/command/probe.ts.
 import { createAuthConfig } from 'agent-auth'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Check, checkService } from '../../src/command/check-service.ts'

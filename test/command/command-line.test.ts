@@ -1,4 +1,4 @@
-// Tests src/command/argument-problem.ts.
+// Also tests src/command/argument-problem.ts.
 import { expect, test } from 'vitest'
 import { readCommandLine, UsageError } from '../../src/command/command-line.ts'
 

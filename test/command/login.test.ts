@@ -1,5 +1,5 @@
 // What a login says before the user is in the browser.
-// Tests src/command/reach-server.ts.
+// Also tests src/command/reach-server.ts.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Tests src/command/client-secret.ts, src/command/doctor.ts, src/command/ports.ts.
+// Also tests src/command/client-secret.ts, src/command/doctor.ts, src/command/ports.ts.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'

@@ -1,4 +1,4 @@
-// Tests src/internal/bare-object.ts.
+// Also tests src/internal/bare-object.ts.
 import { createBackend } from 'agent-auth/backend'
 import { createBrowserAuth, indexedDbStorage, popupLogin } from 'agent-auth/browser'
 import { signInWithLoopback } from 'agent-auth/node'

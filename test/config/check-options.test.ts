@@ -1,4 +1,4 @@
-// Tests src/config/invalid.ts.
+// Also tests src/config/invalid.ts.
 import { createService } from 'agent-service'
 import { describe, expect, it, test } from 'vitest'
 import { startLogin } from '../../src/authorize.ts'

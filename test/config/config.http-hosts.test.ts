@@ -1,4 +1,4 @@
-// Tests src/config/service-url.ts.
+// Also tests src/config/service-url.ts.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
 import { apiFetch } from '../../src/backend/sessions/api-fetch.ts'

@@ -1,4 +1,4 @@
-// Tests src/grant.ts, src/internal/base64url.ts, src/return-url.ts.
+// Also tests src/grant.ts, src/internal/base64url.ts, src/return-url.ts.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// Tests src/internal/attempt.ts, src/oauth-error-codes.ts.
+// Also tests src/internal/attempt.ts, src/oauth-error-codes.ts.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type PendingLogin, startLogin } from '../../src/authorize.ts'
@@ -179,7 +179,7 @@ describe('the code', () => {
     ['4,096 characters', 'c'.repeat(4_096), true],
     ['4,097 characters', 'c'.repeat(4_097), false],
     ['1 MB', 'c'.repeat(1_000_000), false],
-  ])('of %s [C-029]', async (_, code, accepted) => {
+  ])('a code of %s is accepted up to 4,096 characters [C-029]', async (_, code, accepted) => {
     const config = configWith({ clock, fetch: scriptedFetch(() => json({ access_token: 'x' })).fetch })
     const { pending } = await startLogin(config)
     const read = () => readCallback(pending, callbackUrl(pending, { code }), at)

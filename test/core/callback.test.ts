@@ -1,4 +1,4 @@
-// Tests src/internal/clock.ts.
+// Also tests src/internal/clock.ts.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type PendingLogin, startLogin } from '../../src/authorize.ts'
@@ -226,14 +226,17 @@ describe('whose callback it is', () => {
     sent.map(([kind, query], index) => [name, kind, options, query, expected[name]?.[index] ?? ''] as const),
   )
 
-  it.each(matrix)('issuer %s, iss %s [C-025]', async (_, _kind, options, query, result) => {
-    const pending = await begin(options)
-    for (const answer of [{ code: 'c' }, { error: 'access_denied' }]) {
-      const read = () => readCallback(pending, callbackUrl(pending, answer) + query, at)
-      if (result === 'ok' && 'code' in answer) expect(read()).toHaveProperty('returnTo')
-      else expect(await failure(read)).toMatchObject({ code: result === 'ok' ? 'login_denied' : result })
-    }
-  })
+  it.each(matrix)(
+    'with the issuer %s and the iss %s the callback is as the table says [C-025]',
+    async (_, _kind, options, query, result) => {
+      const pending = await begin(options)
+      for (const answer of [{ code: 'c' }, { error: 'access_denied' }]) {
+        const read = () => readCallback(pending, callbackUrl(pending, answer) + query, at)
+        if (result === 'ok' && 'code' in answer) expect(read()).toHaveProperty('returnTo')
+        else expect(await failure(read)).toMatchObject({ code: result === 'ok' ? 'login_denied' : result })
+      }
+    },
+  )
 
   it('the code of one configuration does not go to the token endpoint of another [C-026]', async () => {
     const one = scriptedFetch(() => json({ access_token: 'x' }))

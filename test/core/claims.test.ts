@@ -1,4 +1,4 @@
-// Tests src/internal/json-object.ts.
+// Also tests src/internal/json-object.ts.
 import { readClaims, type Tokens } from 'agent-auth'
 import { createService } from 'agent-service'
 import { SignJWT } from 'jose'

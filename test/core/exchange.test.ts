@@ -1,4 +1,4 @@
-// Tests src/config/client-authentication.ts, src/grant.ts, src/internal/unconnected.ts.
+// Also tests src/config/client-authentication.ts, src/grant.ts, src/internal/unconnected.ts.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startLogin } from '../../src/authorize.ts'
 import { readCallback } from '../../src/callback.ts'

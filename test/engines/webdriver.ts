@@ -3,6 +3,7 @@ import { fromJson, overJson, type Tab } from './engine.ts'
 /** What a WebDriver answers an element with (w3c.github.io/webdriver, section 11). */
 const elementKey = 'element-6066-11e4-a52e-4f735466cecf'
 const pollMs = 20
+const limitMs = 60_000
 
 export type Send = <R = unknown>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<R>
 
@@ -58,7 +59,8 @@ export function tabOf({ send, inWindow }: Windows, handle: string): Tab {
       const start = `const run = window[arguments[0]] = {}
         ;(${overJson(run)})(arguments[1]).then((json) => { run.json = json ?? null }, (error) => { run.error = String(error) })`
       await script(start, name, JSON.stringify(args))
-      while (true) {
+      const endMs = performance.now() + limitMs
+      while (performance.now() < endMs) {
         const { json, error } = await script<{ json?: string | null; error?: string }>(
           'return window[arguments[0]] ?? { error: "the page is gone" }',
           name,
@@ -67,6 +69,7 @@ export function tabOf({ send, inWindow }: Windows, handle: string): Tab {
         if (json !== undefined) return fromJson(json)
         await new Promise((resolve) => setTimeout(resolve, pollMs))
       }
+      throw new Error(`The page has not answered within ${limitMs} ms.`)
     },
     click: (selector) => toElement(selector, 'click', {}),
     fill: (selector, text) => toElement(selector, 'value', { text }),

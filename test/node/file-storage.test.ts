@@ -1,4 +1,4 @@
-// Tests src/node/file-content.ts, src/node/private-file.ts, src/node/replace-file.ts.
+// Also tests src/node/file-content.ts, src/node/private-file.ts, src/node/replace-file.ts.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,

@@ -1,5 +1,5 @@
 // Spans and metrics of a backend, by the SDK of OpenTelemetry.
-// Tests src/opentelemetry/instruments.ts, src/opentelemetry/record.ts.
+// Also tests src/opentelemetry/instruments.ts, src/opentelemetry/record.ts.
 import { context, metrics, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import {

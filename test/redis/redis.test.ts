@@ -1,6 +1,6 @@
 // @module-tag redis
 
-// Tests src/redis/scripts.ts.
+// Also tests src/redis/scripts.ts.
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { encryptedStorage } from 'agent-auth'

@@ -1,4 +1,4 @@
-// Tests src/session/current.ts.
+// Also tests src/session/current.ts.
 import { SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { registerSecret } from '../support/canary.ts'

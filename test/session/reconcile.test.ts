@@ -120,7 +120,7 @@ describe('what a stored record changes in a session that has tokens', () => {
     expect(reconcile(stored, { record: current, expected, isUnwanted: (id) => id === 'ended' })).toEqual(change)
   })
 
-  test('two refreshes that both became revision 2 are told apart [I-5]', () => {
+  test('a record of the same revision with another access token is taken over [I-5]', () => {
     const other: SessionRecord = { ...current, tokens: { ...current.tokens, accessToken: 'other' } }
     expect(reconcile(other, { record: current, expected: saved, isUnwanted: () => false })).toEqual(take(other))
   })

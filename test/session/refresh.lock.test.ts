@@ -1,4 +1,4 @@
-// Tests src/session/errors.ts.
+// Also tests src/session/errors.ts.
 import type { TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { secret } from '../support/canary.ts'

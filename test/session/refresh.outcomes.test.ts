@@ -1,4 +1,4 @@
-// Tests src/session/errors.ts.
+// Also tests src/session/errors.ts.
 import { describe, expect, test, vi } from 'vitest'
 import { secret } from '../support/canary.ts'
 import { refusingOrigin } from '../support/free-port.ts'

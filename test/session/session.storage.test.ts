@@ -1,4 +1,4 @@
-// Tests src/session/storage-problems.ts.
+// Also tests src/session/storage-problems.ts.
 import { describe, expect, test } from 'vitest'
 import { assertNoLeak } from '../support/canary.ts'
 import { faulty } from '../support/faulty-rig.ts'

@@ -1,4 +1,4 @@
-// Tests src/session/current.ts, src/session/listeners.ts, src/session/parts.ts.
+// Also tests src/session/current.ts, src/session/listeners.ts, src/session/parts.ts.
 import { createAuthConfig, createSession, memoryStorage, type Tokens } from 'agent-auth'
 import { describe, expect, test, vi } from 'vitest'
 import { secret } from '../support/canary.ts'

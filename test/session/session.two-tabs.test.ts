@@ -47,7 +47,7 @@ describe('two tabs over one record', () => {
     expect(await one.getAccessToken()).toBe(winner)
   })
 
-  test('two refreshes that both became revision 2 are told apart [C-078 I-5]', async () => {
+  test('two tabs whose refreshes both wrote revision 2 end with the token that is stored [C-078 I-5]', async () => {
     const items = new Map<string, string>()
     let held: (() => void) | undefined
     const handle = (slow: 'slow' | 'quick'): TokenStorage => ({

@@ -1,4 +1,4 @@
-// Tests src/session/apply-stored.ts, src/session/storage-problems.ts.
+// Also tests src/session/apply-stored.ts, src/session/storage-problems.ts.
 import { memoryStorage } from 'agent-auth'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { faulty } from '../support/faulty-rig.ts'

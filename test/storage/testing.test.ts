@@ -1,4 +1,4 @@
-// Tests src/testing/case.ts, src/testing/lock.ts, src/testing/records.ts, src/testing/session.ts.
+// Tests src/testing/case.ts, src/testing/index.ts, src/testing/lock.ts, src/testing/records.ts, src/testing/session.ts.
 import { encryptedStorage, memoryStorage, type TokenStorage } from 'agent-auth'
 import { type StorageFactory, type StorageUnderTest, storageSuite } from 'agent-auth/testing'
 import { createStorage } from 'unstorage'

@@ -1,17 +1,15 @@
 import { execFile } from 'node:child_process'
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.ts'
 import { type PostgresNode, startPostgresNode } from './postgres-node.ts'
 import { openFolder, postgresPrograms } from './postgres-program.ts'
 import { postgresIds } from './postgres-user.ts'
+import { untilServer } from './until.ts'
 
 const run = promisify(execFile)
 const user = 'tester'
-const limitMs = 60_000
-
 /** Nothing here outlives the run, so that no write waits for a disk. A commit does wait for a synchronous standby. */
 const settings = {
   listen_addresses: '127.0.0.1',
@@ -54,7 +52,7 @@ export async function setReplication(primary: PostgresNode, mode: 'asynchronous'
   const names = mode === 'synchronous' ? '*' : ''
   await primary.query(`alter system set synchronous_standby_names = '${names}'`)
   await primary.query('select pg_reload_conf()')
-  await until('change its replication', async () => {
+  await untilServer('change its replication', async () => {
     const [row] = await primary.query<{ names: string }>("select current_setting('synchronous_standby_names') as names")
     return row?.names === names
   })
@@ -63,7 +61,7 @@ export async function setReplication(primary: PostgresNode, mode: 'asynchronous'
 /** Resolves when the standby shows what the primary had confirmed at the call. */
 export async function replayed(primary: PostgresNode, standby: PostgresNode): Promise<void> {
   const [row] = await primary.query<{ lsn: string }>('select pg_current_wal_lsn() as lsn')
-  await until('replay', async () => {
+  await untilServer('replay', async () => {
     const [seen] = await standby.query<{ has: boolean }>('select pg_last_wal_replay_lsn() >= $1 as has', [row?.lsn])
     return seen?.has === true
   })
@@ -110,13 +108,4 @@ async function writeOwned(path: string, text: string): Promise<void> {
   await writeFile(path, text)
   const { uid, gid } = postgresIds()
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid)
-}
-
-/** Waits until a condition holds. */
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + limitMs
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > endMs) throw new Error(`PostgreSQL did not ${what} within ${limitMs} ms.`)
-    await sleep(20)
-  }
 }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { doAgree, type SeenNode, viewOf } from './redis-cluster-view.ts'
 import { plannedNodes, type RedisNode, type RedisNodeOptions, startRedisNode } from './redis-node.ts'
+import { untilServer } from './until.ts'
 
 /** A slot that moves: its new keys are made at the target, and those it had before are at the source. */
 export interface SlotMove {
@@ -34,8 +34,6 @@ export interface RedisCluster {
 }
 
 const masterCount = 3
-const limitMs = 90_000
-
 /** Starts a Redis Cluster of three masters with one replica each. Takes about 3 s of waiting. */
 export async function startRedisCluster(options: RedisNodeOptions = {}): Promise<RedisCluster> {
   const plan = await plannedNodes(masterCount)
@@ -65,7 +63,7 @@ function clusterOf(nodes: readonly RedisNode[]): RedisCluster {
   }
   const replicaOf = (master: RedisNode): Promise<RedisNode> =>
     find('replica of this master', ({ masterId }) => masterId === master.id)
-  const settled = (): Promise<void> => until('settle', () => doAgree(running()))
+  const settled = (): Promise<void> => untilServer('settle', () => doAgree(running()))
   return {
     nodes,
     addresses: nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
@@ -74,7 +72,7 @@ function clusterOf(nodes: readonly RedisNode[]): RedisCluster {
     async failOver(master) {
       const next = await replicaOf(master)
       let askedMs = Number.NEGATIVE_INFINITY
-      await until('fail over', async () => {
+      await untilServer('fail over', async () => {
         if (String(await next.call('INFO', 'replication')).includes('role:master')) return true
         // Redis gives up after 5 s if the nodes are too busy.
         if (performance.now() - askedMs < 6_000) return false
@@ -89,7 +87,7 @@ function clusterOf(nodes: readonly RedisNode[]): RedisCluster {
       const master = await masterOf(key)
       // `WAIT` waits for what was written before the last command of its own connection.
       await master.call('PING')
-      await until('replicate', async () => Number(await master.call('WAIT', '1', '1000')) > 0)
+      await untilServer('replicate', async () => Number(await master.call('WAIT', '1', '1000')) > 0)
     },
     async holdBackReplica(master) {
       const replica = await replicaOf(master)
@@ -130,16 +128,7 @@ async function startMove(
     async finish() {
       await setSlot(target, 'NODE', target.id)
       await setSlot(source, 'NODE', target.id)
-      await until('know the new master of the slot', () => doAgree(running()))
+      await untilServer('know the new master of the slot', () => doAgree(running()))
     },
-  }
-}
-
-/** Waits until a condition holds. A node that does not answer counts as one that does not hold it yet. */
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + limitMs
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > endMs) throw new Error(`The Cluster did not ${what} within ${limitMs} ms.`)
-    await sleep(20)
   }
 }

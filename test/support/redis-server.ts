@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { endWithParent } from './end-with-parent.ts'
 import { freePort } from './free-port.ts'
 import type { RunningServer } from './postgres-server.ts'
 import { printed } from './printed.ts'
+import { untilServer } from './until.ts'
 
 export interface RedisOptions {
   /** `every-write`: what was confirmed survives a crash. Default `none`. */
@@ -86,7 +86,9 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
 async function takeAllSlots(port: number): Promise<void> {
   const client = new Redis(port, host)
   await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-  while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await sleep(10)
+  await untilServer('take all slots', async () =>
+    String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok'),
+  )
   client.disconnect()
 }
 

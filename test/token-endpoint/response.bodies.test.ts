@@ -1,4 +1,4 @@
-// Tests src/internal/discard-body.ts, src/internal/read-at-most.ts.
+// Also tests src/internal/discard-body.ts, src/internal/read-at-most.ts.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isAgentAuthError } from '../../src/errors.ts'

@@ -1,4 +1,4 @@
-// Tests src/tokens.ts.
+// Also tests src/tokens.ts.
 import { SignJWT, UnsecuredJWT } from 'jose'
 import {
   authorizationCodeGrantRequest,

@@ -1,4 +1,4 @@
-// Tests src/oauth-error-codes.ts.
+// Also tests src/oauth-error-codes.ts.
 import { createServer } from 'node:net'
 import { HttpResponse, http, passthrough } from 'msw'
 import { setupServer } from 'msw/node'
@@ -185,26 +185,29 @@ describe('the outcome table', () => {
   }
   const usable = /^[a-z_]+$/
 
-  it.each(cases)('%s [C-052 C-046 C-047]', async (_, { answer, verdicts }) => {
-    answerWith(answer)
-    const [status, , body] = answer
-    const sent = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
-    for (const grant of ['exchange', 'refresh'] as const) {
-      const { events, config } = observed()
-      const call =
-        grant === 'exchange' ? exchangeCode(config, await grantFor(config)) : refreshTokens(config, tokensWith())
-      const error = await failure(call)
-      const [outcome, code, retryable] = verdicts[grant]
-      expect(error, grant).toMatchObject({ code, retryable, details: { outcome } })
-      expect(error.status).toBe(status)
-      expect(error.message.length).toBeLessThanOrEqual(160)
-      expect(error.cause).toBeUndefined()
-      expect(events).toMatchObject([{ type: 'token_request', outcome, status, origin: 'https://auth.example.com' }])
-      const named = error.details?.error
-      if (named !== undefined) expect(named).toBe(sent)
-      else if (outcome === 'terminal' || outcome === 'config') expect(String(sent ?? '')).not.toMatch(usable)
-    }
-  })
+  it.each(cases)(
+    'the response %s has its outcome for each grant [C-052 C-046 C-047]',
+    async (_, { answer, verdicts }) => {
+      answerWith(answer)
+      const [status, , body] = answer
+      const sent = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
+      for (const grant of ['exchange', 'refresh'] as const) {
+        const { events, config } = observed()
+        const call =
+          grant === 'exchange' ? exchangeCode(config, await grantFor(config)) : refreshTokens(config, tokensWith())
+        const error = await failure(call)
+        const [outcome, code, retryable] = verdicts[grant]
+        expect(error, grant).toMatchObject({ code, retryable, details: { outcome } })
+        expect(error.status).toBe(status)
+        expect(error.message.length).toBeLessThanOrEqual(160)
+        expect(error.cause).toBeUndefined()
+        expect(events).toMatchObject([{ type: 'token_request', outcome, status, origin: 'https://auth.example.com' }])
+        const named = error.details?.error
+        if (named !== undefined) expect(named).toBe(sent)
+        else if (outcome === 'terminal' || outcome === 'config') expect(String(sent ?? '')).not.toMatch(usable)
+      }
+    },
+  )
 
   it('has at least sixty rows, of every class [C-052]', () => {
     expect(cases.length).toBeGreaterThanOrEqual(60)
