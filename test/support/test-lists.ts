@@ -69,6 +69,7 @@ export const repositoryTests: string[] = [
     'public-types',
     'readme',
     'requirements',
+    'source-names',
     'test-lists',
     'workflows',
   ].map((name) => `test/${name}.test.ts`),
