@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { printed } from './support/printed.ts'
 
 function shell(script: string): ChildProcess {
@@ -32,4 +32,16 @@ test('a process that had ended before is an error', async () => {
 
 test('a process that ended is an error also while another process keeps its output open', async () => {
   await expect(printed(shell('sleep 60 & echo no; exit 3'), /ready/)).rejects.toThrow('sh ended with 3')
+})
+
+test('a process that does not get ready within two minutes is an error, and is killed', async () => {
+  const child = shell('echo no; sleep 60')
+  await once(child.stdout ?? child, 'data')
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const failed = expect(printed(child, /ready/)).rejects.toThrow('sh did not get ready')
+  vi.advanceTimersByTime(120_000)
+  await failed
+  if (child.signalCode === null) await once(child, 'exit')
+  expect(child.signalCode).toBe('SIGKILL')
 })

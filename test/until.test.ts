@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { until } from './support/until.ts'
+import { until, untilServer } from './support/until.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -18,4 +18,14 @@ test('a condition that does not come true is waited for a minute, and named in t
   vi.advanceTimersByTime(1)
   expect(await settled).toBe('This has not come true within 60000 ms: () => ++turns < 0')
   expect(turns).toBe(afterAMinute + 1)
+})
+
+test('a server whose condition does not come true is looked at for 90 s, also if it does not respond', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const settled = untilServer('settle', () => Promise.reject(new Error('not here'))).then(
+    () => 'settled',
+    (error: Error) => error.message,
+  )
+  vi.advanceTimersByTime(90_001)
+  expect(await settled).toBe('The server did not settle within 90000 ms.')
 })

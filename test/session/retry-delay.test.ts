@@ -1,8 +1,8 @@
-import { createAuthConfig } from 'agent-auth'
 import { expect, test } from 'vitest'
 import { AgentAuthError } from '../../src/errors.ts'
 import { retryDelay } from '../../src/session/retry-delay.ts'
 import { testClock } from '../support/clock.ts'
+import { configWith } from '../support/token-flow.ts'
 
 const busy = (retryAfterMs?: number): AgentAuthError =>
   new AgentAuthError('temporarily_unavailable', 'The service is busy.', {
@@ -13,11 +13,7 @@ const busy = (retryAfterMs?: number): AgentAuthError =>
 function rig() {
   const waits: number[] = []
   const clock = testClock()
-  const config = createAuthConfig({
-    authUrl: 'https://auth.example.com',
-    baseUrl: 'https://api.example.com',
-    clientId: 'app',
-    redirectUri: 'https://app.example.com/callback',
+  const config = configWith({
     clock,
     onEvent: (event) => void (event.type === 'refresh_failed' && waits.push(event.waitMs)),
   })

@@ -10,6 +10,7 @@ import { untilServer } from './until.ts'
 
 const run = promisify(execFile)
 const user = 'tester'
+
 /** Nothing here outlives the run, so that no write waits for a disk. A commit does wait for a synchronous standby. */
 const settings = {
   listen_addresses: '127.0.0.1',

@@ -29,8 +29,11 @@ export function printed(child: ChildProcess, pattern: RegExp): Promise<string> {
       settle()
       resolve(found[1] ?? found[0])
     }
-    const failSoon = (): void => void setTimeout(fail, lastOutputMs, `ended with ${child.exitCode ?? child.signalCode}`)
-    const timer = setTimeout(() => {
+    const failSoon = (): void => {
+      clearTimeout(timer)
+      timer = setTimeout(fail, lastOutputMs, `ended with ${child.exitCode ?? child.signalCode}`)
+    }
+    let timer = setTimeout(() => {
       child.kill('SIGKILL')
       fail('did not get ready')
     }, limitMs)

@@ -34,6 +34,7 @@ export interface RedisCluster {
 }
 
 const masterCount = 3
+
 /** Starts a Redis Cluster of three masters with one replica each. Takes about 3 s of waiting. */
 export async function startRedisCluster(options: RedisNodeOptions = {}): Promise<RedisCluster> {
   const plan = await plannedNodes(masterCount)
