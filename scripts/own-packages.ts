@@ -12,7 +12,6 @@ export const ownPackages = {
   next: 'examples/node-backend/adapters/next',
   packageChecks: 'scripts/package-checks',
   site: 'site',
-  stryker: 'scripts/mutate/stryker',
   tests: 'test',
 } as const
 

@@ -379,21 +379,18 @@ describe('architecture', () => {
   })
 
   // While they load, oauth4webapi and jose construct text coders and oauth4webapi looks for URL.parse; constructing a URL throws.
-  it.each(Object.entries(entries))(
-    'loads %s with nothing but the language, and leaves no trace [F077 F087 F109 F115]',
-    async (name) => {
-      bundles ??= bundleEntries()
-      const text = (await bundles).get(name) ?? ''
-      expect(text).not.toBe('')
-      const required = ['react', 'opentelemetry', ...nodeEdges].includes(name)
-        ? { require: createRequire(import.meta.url) }
-        : {}
-      const context = createContext({ TextEncoder, TextDecoder, URL: () => {}, ...required })
-      const before: unknown = runInContext(allNames, context)
-      runInContext(text, context)
-      expect(runInContext(allNames, context)).toBe(before)
-    },
-  )
+  it.each(Object.entries(entries))('loads %s with nothing but the language, and leaves no trace', async (name) => {
+    bundles ??= bundleEntries()
+    const text = (await bundles).get(name) ?? ''
+    expect(text).not.toBe('')
+    const required = ['react', 'opentelemetry', ...nodeEdges].includes(name)
+      ? { require: createRequire(import.meta.url) }
+      : {}
+    const context = createContext({ TextEncoder, TextDecoder, URL: () => {}, ...required })
+    const before: unknown = runInContext(allNames, context)
+    runInContext(text, context)
+    expect(runInContext(allNames, context)).toBe(before)
+  })
 
   it('tags every test file that launches Chromium, so that it is skipped where there is none: // @module-tag chromium', () => {
     const tests = ['test', 'service/test'].flatMap((folder) =>
@@ -408,7 +405,7 @@ describe('architecture', () => {
     expect(untagged).toEqual([])
   })
 
-  it('documents every error code, and no other [F106]', () => {
+  it('documents every error code, and no other', () => {
     const documented = readFileSync(`${root}docs/errors.md`, 'utf8').matchAll(/^#{2,4} `?([a-z_]+)`?\s*$/gm)
     const codes = unionMembers(`${source}/errors.ts`, 'AgentAuthErrorCode')
     expect(codes).not.toEqual([])

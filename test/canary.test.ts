@@ -24,7 +24,7 @@ function plant(property: string, value: unknown): void {
   }
 }
 
-describe('the search [P-13 C-062]', () => {
+describe('the search', () => {
   const token = secret('token')
 
   it.each([
@@ -33,18 +33,18 @@ describe('the search [P-13 C-062]', () => {
     ['base64 inside a longer text, first alignment', Buffer.from(`${token}:x`).toString('base64')],
     ['second alignment', Buffer.from(`a${token}:x`).toString('base64')],
     ['third alignment', Buffer.from(`ab${token}:x`).toString('base64url')],
-  ])('finds a secret: %s [C-062]', (_, text) => {
+  ])('finds a secret: %s', (_, text) => {
     expect(leaks(text)).toMatchObject([{ label: 'token' }])
     expect(() => assertNoLeak(text)).toThrow('secret "token"')
   })
 
-  it('finds each window of a secret at each place of a text, also beside characters of 16 bits [C-062]', () => {
+  it('finds each window of a secret at each place of a text, also beside characters of 16 bits', () => {
     for (let from = 0; from + 8 <= token.length; from++)
       for (const before of ['', 'Z', '\u{ff}\u{ffff}', token.slice(0, 7)])
         expect(leaks(`${before}${token.slice(from, from + 8)}é`)).toMatchObject([{ label: 'token' }])
   })
 
-  it('finds URL-encoded, form-encoded and JSON-escaped secrets [C-062]', () => {
+  it('finds URL-encoded, form-encoded and JSON-escaped secrets', () => {
     const awkward = 'é☃"\\ \n+/=%:é☃"\\'
     registerSecret('awkward', awkward)
     expect(leaks(encodeURIComponent(awkward))).toMatchObject([{ encoding: 'URL-encoded' }])
@@ -52,21 +52,21 @@ describe('the search [P-13 C-062]', () => {
     expect(leaks(JSON.stringify(awkward))).not.toEqual([])
   })
 
-  it('does not cry over seven characters, a run of one character, or ordinary text [C-062]', () => {
+  it('does not cry over seven characters, a run of one character, or ordinary text', () => {
     registerSecret('run', 'a'.repeat(40))
     expect(leaks(token.slice(0, 7))).toEqual([])
     expect(leaks('a'.repeat(100))).toEqual([])
     expect(leaks('The token endpoint answered 400 invalid_grant: log in again.')).toEqual([])
   })
 
-  it('its own report does not quote the secret [C-062]', () => {
+  it('its own report does not quote the secret', () => {
     expect(() => assertNoLeak(token)).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining(token.slice(0, 8)) }),
     )
   })
 })
 
-describe('what is inspected of a value [P-13 C-062]', () => {
+describe('what is inspected of a value', () => {
   const token = secret('token')
   const hidden = Object.defineProperty({}, 'token', { value: token, enumerable: false })
 
@@ -97,7 +97,7 @@ describe('what is inspected of a value [P-13 C-062]', () => {
       new Error('a', { cause: invalidUrl(`http://${token}@ :`) }),
       'cause util.inspect',
     ],
-  ])('%s [C-062]', (_, value, form) => {
+  ])('%s', (_, value, form) => {
     expect(leaks(value).map(({ where }) => where)).toContain(`text, ${form}`)
   })
 
@@ -110,8 +110,8 @@ describe('what is inspected of a value [P-13 C-062]', () => {
   }
 })
 
-describe('the sweep over the whole suite [P-13 C-062 C-063 C-064]', () => {
-  it('witnesses an error that a module of the library created [C-063]', () => {
+describe('the sweep over the whole suite', () => {
+  it('witnesses an error that a module of the library created', () => {
     plant('response', { body: secret('refresh token') })
     expect(takeLeaks()).toContainEqual({
       label: 'refresh token',
@@ -120,7 +120,7 @@ describe('the sweep over the whole suite [P-13 C-062 C-063 C-064]', () => {
     })
   })
 
-  it('leaves the class what it is [C-062]', () => {
+  it('leaves the class what it is', () => {
     const error = new AgentAuthError('timeout', 'The service did not answer.', { retryable: true })
     expect(isAgentAuthError(error)).toBe(true)
     expect(error).toBeInstanceOf(AgentAuthError)
@@ -128,7 +128,7 @@ describe('the sweep over the whole suite [P-13 C-062 C-063 C-064]', () => {
     expect(() => createAuthConfig({ ...options, authUrl: '' })).toThrow(AgentAuthError)
   })
 
-  it('witnesses every event, with and without a listener [C-064]', () => {
+  it('witnesses every event, with and without a listener', () => {
     const heard: unknown[] = []
     const event = { type: 'session_ended', reason: secret('code') } as const
     createAuthConfig({ ...options, onEvent: (e) => heard.push(e) }).emit(event)
@@ -138,7 +138,7 @@ describe('the sweep over the whole suite [P-13 C-062 C-063 C-064]', () => {
     expect(heard).toEqual([event])
   })
 
-  it('witnesses the console and both streams [C-064]', () => {
+  it('witnesses the console and both streams', () => {
     const { invisible, token } = unprinted('printed')
     process.stdout.write(invisible)
     expect(takeLeaks()).toMatchObject([{ where: 'process.stdout' }])
@@ -148,7 +148,7 @@ describe('the sweep over the whole suite [P-13 C-062 C-063 C-064]', () => {
     expect(takeLeaks()).toMatchObject([{ where: 'console.debug' }])
   })
 
-  it('registers what a token request carries [C-062]', async () => {
+  it('registers what a token request carries', async () => {
     const [code, basic, verifier] = [random(), random(), random()]
     const config = createAuthConfig({ ...options, fetch: async () => new Response() })
     const headers = { authorization: `Basic ${basic}` }
@@ -167,34 +167,34 @@ describe('the sweep over the whole suite [P-13 C-062 C-063 C-064]', () => {
   })
 })
 
-describe('after each test the sweep finds [P-13 C-062 C-063 C-064]', () => {
-  it('an error with a secret in its message [C-062]', () => {
+describe('after each test the sweep finds', () => {
+  it('an error with a secret in its message', () => {
     new AgentAuthError('request_failed', `The service refused ${secret('token')}.`)
     expect(found()).toMatch(/^token in The service refused .*, message$/m)
   })
 
-  it('an error of a module of the library with a platform error as its cause [C-063]', () => {
+  it('an error of a module of the library with a platform error as its cause', () => {
     plant('cause', new SyntaxError(`Unexpected token, "${secret('body').slice(3, 12)}" is not valid JSON`))
     expect(found()).toMatch(/^body in Configuration: authUrl .*, cause message$/m)
   })
 
-  it('an event [C-064]', () => {
+  it('an event', () => {
     createAuthConfig(options).emit({ type: 'session_ended', reason: secret('code') })
     expect(found()).toContain('code in onEvent')
   })
 
-  it('a line on the console [C-064]', () => {
+  it('a line on the console', () => {
     printer.warn('%c', secret('token'))
     expect(found()).toContain('token in console.warn')
   })
 
-  it('a write to a stream [C-064]', () => {
+  it('a write to a stream', () => {
     process.stderr.write(unprinted('token').invisible)
     expect(found()).toContain('token in process.stderr')
   })
 
   // `fails` passes only if a hook fails it, because it asserts nothing and does nothing that could throw.
-  it.fails('a leak of a test that asserts nothing, which then fails [C-062]', () => {
+  it.fails('a leak of a test that asserts nothing, which then fails', () => {
     new AgentAuthError('request_failed', `The service refused ${secret('token')}.`)
   })
 })

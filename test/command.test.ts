@@ -1,7 +1,5 @@
 // @module-tag slow
 
-// Tests src/command/client-secret.ts, src/command/command.ts, src/command/doctor.ts, src/command/help.ts, src/command/main.ts,
-// src/command/session.ts.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -160,7 +158,7 @@ const refreshes = (): number =>
   service.dev.journal().filter((entry) => entry.kind === 'request' && entry.grantType === 'refresh_token').length
 
 describe('a session', () => {
-  test('from login to logout prints no token but by token [C-135 C-137]', async () => {
+  test('from login to logout prints no token but by token', async () => {
     const user = machine()
     const login = await user.runProcess('login', ...settings())
     expect(login).toEqual({ code: 0, out: 'default: signed in\n', err: '' })
@@ -197,7 +195,7 @@ describe('a session', () => {
     expect(await user.run('status')).toMatchObject({ code: 3 })
   })
 
-  test('has a profile for each service or user [C-137]', async () => {
+  test('has a profile for each service or user', async () => {
     const user = await signedIn()
     expect(await user.run('token', '--profile', 'other')).toEqual({
       code: 3,
@@ -216,7 +214,7 @@ describe('a session', () => {
     expect((await user.run('token')).out).toBe(one.out)
   })
 
-  test('ends when its profile signs in to another service, so that a logout leaves no token [C-137]', async () => {
+  test('ends when its profile signs in to another service, so that a logout leaves no token', async () => {
     const user = await signedIn()
     const { refreshToken } = tokensIn(user.file)
     const other = service.authUrl.replace('127.0.0.1', 'localhost')
@@ -242,7 +240,7 @@ describe('a session', () => {
     expect(out).toMatch(/^[^\p{Cc}]+ä[^\p{Cc}]+\n$/u)
   })
 
-  test('is refreshed once by eight terminals [P-03]', async () => {
+  test('is refreshed once by eight terminals', async () => {
     const user = await signedIn()
     service.dev.advance(0)
     const before = refreshes()
@@ -263,7 +261,7 @@ describe('a session', () => {
     expect(refreshes()).toBe(before + 1)
   })
 
-  test('says to try later while the service is away, and keeps the session [D-33]', async () => {
+  test('says to try later while the service is away, and keeps the session', async () => {
     const user = await signedIn()
     const before = readFileSync(user.file, 'utf8')
     service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { status: 503 }, times: 100 })
@@ -283,7 +281,7 @@ describe('a session', () => {
 })
 
 describe('a request to the API', () => {
-  test('takes its body from stdin, and says nothing of an error that is not known to hold no secret [C-137]', async () => {
+  test('takes its body from stdin, and says nothing of an error that is not known to hold no secret', async () => {
     const user = await signedIn()
     const child = user.start('fetch', 'post', '/api/parent_agents/search', '-')
     child.stdin?.end('{"limit":1,"offset":0}')
@@ -297,7 +295,7 @@ describe('a request to the API', () => {
     expect(await ended(broken)).toEqual({ code: 1, out: '', err: 'agent-auth: an unexpected error occurred\n' })
   })
 
-  test('names --base-url and exits with 4 if the API does not respond, or ends its response early [C-137]', async () => {
+  test('names --base-url and exits with 4 if the API does not respond, or ends its response early', async () => {
     const server = createServer((request, response) => {
       request.resume().once('end', () => {
         response.writeHead(200, { 'content-length': 100 }).write('{', () => response.socket?.end())
@@ -326,7 +324,7 @@ describe('a login', () => {
     ['--no-browser', [join('bin'), '--no-browser']],
     ['no program that opens one', ['nowhere']],
     ['a program that finds no browser', ['bin-without-browser']],
-  ])('takes a pasted callback with %s [C-136 D-43]', async (_, [path = '', ...flags]) => {
+  ])('takes a pasted callback with %s', async (_, [path = '', ...flags]) => {
     const user = machine(join(folder, path))
     const child = user.start('login', ...settings(), ...flags)
     const run = ended(child)
@@ -338,24 +336,21 @@ describe('a login', () => {
     expect((await user.run('token')).code).toBe(0)
   })
 
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    'ends at %s with exit code 130 and a closed port [D-43 C-138]',
-    async (signal) => {
-      const user = machine()
-      const child = user.start('login', ...settings({ ports: String(await freePort()) }), '--no-browser')
-      const run = ended(child)
-      const redirectUri = new URL(new URL(await addressFrom(child)).searchParams.get('redirect_uri') ?? '')
-      const open = connect(Number(redirectUri.port), '127.0.0.1').on('error', () => {})
-      await once(open, 'connect')
-      child.kill(signal)
-      expect(await run).toMatchObject({ code: 130, out: '', err: expect.stringContaining('agent-auth: Cancelled. (') })
-      const refused = connect(Number(redirectUri.port), '127.0.0.1')
-      expect(await once(refused, 'error')).toMatchObject([{ code: 'ECONNREFUSED' }])
-      expect((await user.run('token')).code).toBe(3)
-    },
-  )
+  test.each(['SIGINT', 'SIGTERM'] as const)('ends at %s with exit code 130 and a closed port', async (signal) => {
+    const user = machine()
+    const child = user.start('login', ...settings({ ports: String(await freePort()) }), '--no-browser')
+    const run = ended(child)
+    const redirectUri = new URL(new URL(await addressFrom(child)).searchParams.get('redirect_uri') ?? '')
+    const open = connect(Number(redirectUri.port), '127.0.0.1').on('error', () => {})
+    await once(open, 'connect')
+    child.kill(signal)
+    expect(await run).toMatchObject({ code: 130, out: '', err: expect.stringContaining('agent-auth: Cancelled. (') })
+    const refused = connect(Number(redirectUri.port), '127.0.0.1')
+    expect(await once(refused, 'error')).toMatchObject([{ code: 'ECONNREFUSED' }])
+    expect((await user.run('token')).code).toBe(3)
+  })
 
-  test('ends at Ctrl-C during the exchange of the code, and keeps nothing [D-43 C-138]', async () => {
+  test('ends at Ctrl-C during the exchange of the code, and keeps nothing', async () => {
     const user = machine()
     service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 5_000 }, times: 1 })
     onTestFinished(() => service.dev.clearFaults())
@@ -367,7 +362,7 @@ describe('a login', () => {
     expect(existsSync(user.file)).toBe(false)
   })
 
-  test('ends although the browser goes on, which Ctrl-C in the terminal does not reach [C-138]', async () => {
+  test('ends although the browser goes on, which Ctrl-C in the terminal does not reach', async () => {
     const user = machine(join(folder, 'bin-with-window'))
     onTestFinished(() => void process.kill(browserPid(), 'SIGKILL'))
     expect(await user.runProcess('login', ...settings())).toMatchObject({ code: 0, err: '' })
@@ -379,7 +374,7 @@ describe('a login', () => {
     }
   })
 
-  test('of the same profile at the same time leaves one of the two sessions [D-24]', async () => {
+  test('of the same profile at the same time leaves one of the two sessions', async () => {
     const user = machine()
     const logins = await Promise.all([1, 2].map(() => user.runProcess('login', ...settings())))
     expect(logins.map(({ code, err }) => ({ code, err }))).toEqual([
@@ -389,7 +384,7 @@ describe('a login', () => {
     expect(await user.run('token')).toEqual({ code: 0, out: `${tokensIn(user.file).accessToken}\n`, err: '' })
   })
 
-  test('that the user does not finish ends after its time, with the exit code of a retry [C-132]', async () => {
+  test('that the user does not finish ends after its time, with the exit code of a retry', async () => {
     const run = await machine().runProcess('login', ...settings(), '--no-browser', '--timeout', '1')
     expect({ code: run.code, out: run.out, err: run.err }).toEqual({
       code: 4,
@@ -398,7 +393,7 @@ describe('a login', () => {
     })
   })
 
-  test('opens no browser if its session could not be kept [C-056]', async () => {
+  test('opens no browser if its session could not be kept', async () => {
     const user = machine()
     mkdirSync(user.env.AGENT_AUTH_HOME)
     chmodSync(user.env.AGENT_AUTH_HOME, 0o777)
@@ -406,7 +401,7 @@ describe('a login', () => {
     expect(() => user.opened()).toThrow('ENOENT')
   })
 
-  test('that saved no session says so, and prints no success [C-056]', async () => {
+  test('that saved no session says so, and prints no success', async () => {
     const user = await signedIn()
     const { v, records } = JSON.parse(readFileSync(user.file, 'utf8'))
     const newer = Object.entries<string>(records).map(([key, text]) => [
@@ -439,7 +434,7 @@ describe('a confidential client', () => {
     return { own, flags, clientId, clientSecret, secretFile, port }
   }
 
-  test('signs in and refreshes with the secret of a file, which it remembers by its path alone [C-137]', async () => {
+  test('signs in and refreshes with the secret of a file, which it remembers by its path alone', async () => {
     const { own, flags, clientSecret, secretFile } = await confidential()
     const user = machine()
     expect(await user.run('login', ...flags, '--client-secret-file', secretFile)).toMatchObject({ code: 0, err: '' })
@@ -454,7 +449,7 @@ describe('a confidential client', () => {
     expect(own.dev.journal().length).toBeGreaterThan(0)
   })
 
-  test('whose redirect URI has a port is checked by doctor with --ports, and with those of the last login [C-137]', async () => {
+  test('whose redirect URI has a port is checked by doctor with --ports, and with those of the last login', async () => {
     const { flags, secretFile, port } = await confidential()
     const user = machine()
     const portless = flags
@@ -470,7 +465,7 @@ describe('a confidential client', () => {
     expect((await user.run('login')).code).toBe(0)
   })
 
-  test('takes AGENT_CLIENT_SECRET for the client AGENT_CLIENT_ID and for no other [C-137]', async () => {
+  test('takes AGENT_CLIENT_SECRET for the client AGENT_CLIENT_ID and for no other', async () => {
     const { flags, clientId, clientSecret } = await confidential()
     const user = machine()
     const env = { AGENT_CLIENT_ID: clientId, AGENT_CLIENT_SECRET: clientSecret }
@@ -485,7 +480,7 @@ describe('a confidential client', () => {
     expect(refused.err + refused.out).not.toContain(clientSecret)
   })
 
-  test('sends AGENT_CLIENT_SECRET to the service of AGENT_AUTH_URL and to no other [C-137]', async () => {
+  test('sends AGENT_CLIENT_SECRET to the service of AGENT_AUTH_URL and to no other', async () => {
     const { own, flags, clientId, clientSecret } = await confidential()
     const sent: (string | undefined)[] = []
     const another = createServer(({ headers }, response) => {
@@ -505,7 +500,7 @@ describe('a confidential client', () => {
   })
 
   test.runIf(process.geteuid)(
-    'a secret file that other users can read is named at a login and by doctor, and is used [C-137]',
+    'a secret file that other users can read is named at a login and by doctor, and is used',
     async () => {
       const { flags, clientSecret, secretFile } = await confidential()
       const user = machine()
@@ -522,7 +517,7 @@ describe('a confidential client', () => {
     },
   )
 
-  test('a secret file that is gone or empty is named, and does not keep the user from a logout [C-137]', async () => {
+  test('a secret file that is gone or empty is named, and does not keep the user from a logout', async () => {
     const { flags, clientSecret, secretFile } = await confidential()
     const user = machine()
     expect((await user.run('login', ...flags, '--client-secret-file', secretFile)).code).toBe(0)
@@ -540,7 +535,7 @@ describe('a confidential client', () => {
     expect(readFileSync(user.file, 'utf8')).not.toContain('refreshToken')
   })
 
-  test.each(['client', 'service'])('a secret file is not used for another %s [C-137]', async (which) => {
+  test.each(['client', 'service'])('a secret file is not used for another %s', async (which) => {
     const { own, flags, secretFile } = await confidential()
     const user = machine()
     expect((await user.run('login', ...flags, '--client-secret-file', secretFile)).code).toBe(0)
@@ -556,7 +551,7 @@ describe('a confidential client', () => {
     else expect(readFileSync(user.file, 'utf8')).toContain(secretFile)
   })
 
-  test('no flag takes the secret itself, because other users can read arguments [C-137]', async () => {
+  test('no flag takes the secret itself, because other users can read arguments', async () => {
     const run = await machine().run('login', ...settings(), '--client-secret', 'x')
     expect({ code: run.code, out: run.out }).toEqual({ code: 2, out: '' })
   })
@@ -569,7 +564,7 @@ test.each<[args: string[], code: number, said: string]>([
   [['--version'], 0, `${version}\n`],
   [['logn'], 2, 'there is no command logn'],
   [['status'], 3, 'agent-auth: '],
-])('the process of %j ends with exit code %i [C-137]', async (args, code, said) => {
+])('the process of %j ends with exit code %i', async (args, code, said) => {
   const { out, err, ...run } = await machine().runProcess(...args)
   expect(run.code).toBe(code)
   expect(code === 0 ? out : err).toContain(said)
@@ -606,17 +601,14 @@ test.each<[args: string[], code: number, said?: string]>([
   [['login'], 2, 'AGENT_BASE_URL, --client-id or AGENT_PUBLIC_CLIENT_ID.'],
   [['status', '--profile', '../x'], 2],
   [['status'], 3],
-])(
-  '%j ends with exit code %i [C-137]',
-  async (args, code, said = code === 0 ? 'Usage: agent-auth' : 'agent-auth: ') => {
-    const { out, err, ...run } = await machine().run(...args)
-    expect(run.code).toBe(code)
-    expect(code === 0 ? out : err).toContain(said)
-  },
-)
+])('%j ends with exit code %i', async (args, code, said = code === 0 ? 'Usage: agent-auth' : 'agent-auth: ') => {
+  const { out, err, ...run } = await machine().run(...args)
+  expect(run.code).toBe(code)
+  expect(code === 0 ? out : err).toContain(said)
+})
 
 test.runIf(process.platform === 'linux')(
-  'a folder that cannot be created ends login and does not hang it [C-137]',
+  'a folder that cannot be created ends login and does not hang it',
   async () => {
     const { code, err } = await machine().runProcessWith({ AGENT_AUTH_HOME: '/proc/x/y' }, 'login', ...settings())
     expect(code).toBe(4)
@@ -625,20 +617,17 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test.runIf(process.geteuid?.() === 0)(
-  'a user id without an entry and without HOME is told what to set [C-137]',
-  async () => {
-    const script = `process.setgid(54321); process.setuid(54321); await import(${JSON.stringify(join(folder, 'dist', 'command.mjs'))})`
-    chmodSync(folder, 0o755)
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', 'node', 'status'], { env: {} })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    const { code, err } = await ended(child)
-    expect({ code, err }).toEqual({
-      code: 2,
-      err: 'agent-auth: Configuration: this user has no home folder. Set HOME or AGENT_AUTH_HOME. (config_invalid)\n',
-    })
-  },
-)
+test.runIf(process.geteuid?.() === 0)('a user id without an entry and without HOME is told what to set', async () => {
+  const script = `process.setgid(54321); process.setuid(54321); await import(${JSON.stringify(join(folder, 'dist', 'command.mjs'))})`
+  chmodSync(folder, 0o755)
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', 'node', 'status'], { env: {} })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const { code, err } = await ended(child)
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: 'agent-auth: Configuration: this user has no home folder. Set HOME or AGENT_AUTH_HOME. (config_invalid)\n',
+  })
+})
 
 describe('doctor', () => {
   interface DoctorCheck {
@@ -660,7 +649,7 @@ describe('doctor', () => {
     }
   }
 
-  test('finds nothing wrong with a service that is right [C-137]', async () => {
+  test('finds nothing wrong with a service that is right', async () => {
     const { all, bad } = await checksOf(machine(), ...settings(), '--origin', 'https://app.demo.example')
     expect(bad).toEqual([])
     expect(all).toEqual([
@@ -684,14 +673,14 @@ describe('doctor', () => {
     ['scope', { scope: 'no.such.scope' }, '--scope'],
     ['settings', { 'auth-url': 'ftp://x' }, '--auth-url'],
     ['settings', { 'base-url': 'https://api.example.com/api' }, '--base-url'],
-  ])('finds what is wrong with the %s [C-137]', async (check, change, fix) => {
+  ])('finds what is wrong with the %s', async (check, change, fix) => {
     const { bad } = await checksOf(machine(), ...settings(change))
     expect(bad).toEqual([
       expect.objectContaining({ check, cause: expect.any(String), fix: expect.stringContaining(fix) }),
     ])
   })
 
-  test('finds a confidential client, hosts that are swapped and hosts that are away [C-137]', async () => {
+  test('finds a confidential client, hosts that are swapped and hosts that are away', async () => {
     const { authUrl, baseUrl, clients } = service
     const confidential = clients.find(({ kind }) => kind === 'confidential')?.clientId ?? ''
     expect((await checksOf(machine(), ...settings({ 'client-id': confidential }))).bad).toContainEqual(
@@ -715,7 +704,7 @@ describe('doctor', () => {
     )
   })
 
-  test('finds another dialect, refused PKCE and a clock that is wrong [C-137]', async () => {
+  test('finds another dialect, refused PKCE and a clock that is wrong', async () => {
     const server = createServer((request, response) => {
       response.setHeader('date', new Date(Date.now() + 3_600_000).toUTCString())
       if (request.method === 'POST')
@@ -732,7 +721,7 @@ describe('doctor', () => {
   test.each([
     ['unauthorized_client', 'Developer: check clientId.'],
     ['an error of its own', 'registration'],
-  ])('a login that is refused with %s is no problem of PKCE [C-137]', async (error, fix) => {
+  ])('a login that is refused with %s is no problem of PKCE', async (error, fix) => {
     const server = createServer((request, response) => {
       if (request.method === 'POST')
         response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
@@ -746,7 +735,7 @@ describe('doctor', () => {
     expect(skipped).toEqual(['PKCE: the authorization server refuses the request'])
   })
 
-  test('finds a service whose Location header is no URL [C-137]', async () => {
+  test('finds a service whose Location header is no URL', async () => {
     const server = createServer((request, response) => {
       if (request.method === 'POST')
         response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
@@ -765,7 +754,7 @@ describe('doctor', () => {
     ])
   })
 
-  test('finds a file that other users can read [C-137]', async () => {
+  test('finds a file that other users can read', async () => {
     const user = await signedIn()
     chmodSync(user.file, 0o644)
     const { bad } = await checksOf(user)

@@ -1,9 +1,7 @@
-// Tests src/internal/limits.ts, src/node/limits.ts.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
-import { limitsOf, statementsIn } from './support/limit-figures.ts'
+import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: Record<string, string> }
@@ -51,23 +49,6 @@ test('every relative link and picture of every page leads to a file, and its anc
   expect(pages.flatMap(({ text }) => linksOf(text)).length).toBeGreaterThan(50)
 })
 
-/** Returns the table rows of a page that have another number of cells than the head of their table. */
-function raggedRowsOf(text: string): string[] {
-  const tables = text.replace(/```[\s\S]*?```/g, '').match(/(?:^\|.*\n)+/gm) ?? []
-  const cells = (row: string): number => row.replaceAll('\\|', '').split('|').length
-  return tables.flatMap((table) => {
-    const rows = table.trim().split('\n')
-    return rows.filter((row) => cells(row) !== cells(rows[0] ?? ''))
-  })
-}
-
-test('every row of every table has as many cells as the head of the table', () => {
-  const table = '| a | b |\n|---|---|\n| c | `d\\|e` |\n| f | g | h |\n| i |\n'
-  expect(raggedRowsOf(table)).toEqual(['| f | g | h |', '| i |'])
-  const ragged = pages.flatMap(({ path, text }) => raggedRowsOf(text).map((row) => `${relative(root, path)}: ${row}`))
-  expect(ragged).toEqual([])
-})
-
 test('every command that a page names is there', () => {
   const named = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/\bnpm run (?:-s )?([a-z][\w:-]*)/g)].map(([, name = '']) => ({
@@ -90,26 +71,4 @@ test('every entry that a page names is exported, or said not to be there yet', (
   )
   expect(named.filter(({ entry }) => !(`./${entry}` in exports) && !missing.includes(entry))).toEqual([])
   expect(missing.filter((entry) => `./${entry}` in exports)).toEqual([])
-})
-
-test('every decision has a number of its own, and the page of its title', () => {
-  const files = readdirSync(`${root}docs/decisions`).filter((file) => file !== 'README.md')
-  expect(new Set(files.map((file) => file.slice(0, 4))).size).toBe(files.length)
-  const titles = files.map((file) => readFileSync(`${root}docs/decisions/${file}`, 'utf8').slice(2, 6))
-  expect(titles).toEqual(files.map((file) => file.slice(0, 4)))
-})
-
-describe.each(['src', 'service/src'])('the limits of %s', (folder) => {
-  const statements = statementsIn(folder)
-
-  test('are those that the comments beside the code state', () => {
-    expect(statements.length).toBeGreaterThan(40)
-    expect(statements.filter(({ isRight }) => !isRight).map(({ place }) => place)).toEqual([])
-  })
-
-  test('have their figure where they act, too', () => {
-    const stated = new Set(statements.map(({ limit }) => limit.name))
-    const unstated = (limitsOf[folder] ?? []).filter(({ name }) => !stated.has(name))
-    expect(unstated.map(({ name }) => name)).toEqual([])
-  })
 })

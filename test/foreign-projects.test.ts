@@ -40,7 +40,7 @@ const snippets = ['spa.ts', 'react.tsx', 'backend.ts', 'storages.ts', 'tests.ts'
   readFileSync(`${root}docs/snippets/${file}`, 'utf8').replace(/^\/\*\* @jsxImportSource .*\n/, ''),
 )
 
-test('the code of README and its pages, and how to read an .env, compile with the options of tsc --init [F110]', () => {
+test('the code of README and its pages, and how to read an .env, compile with the options of tsc --init', () => {
   const project = join(folder, 'readme')
   mkdirSync(project)
   const blocks = shown.flatMap(blocksOf).filter((code) => snippets.includes(code))
@@ -70,7 +70,7 @@ test.each(['authUrl', 'baseUrl', 'clientId'] as const)(
   },
 )
 
-test('the apps of the page on React compile with the options of a new app of a bundler [F110]', () => {
+test('the apps of the page on React compile with the options of a new app of a bundler', () => {
   const project = join(folder, 'react')
   cpSync(`${root}docs/snippets/routers`, project, { recursive: true })
   expect(problemsIn(project, bundled)).toEqual([])

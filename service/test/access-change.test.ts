@@ -80,25 +80,22 @@ const changes: [string, AccessChange, Record<string, string | number>][] = [
   ['no permission', { permissions: { 'Ada@demo.example': [] } }, everywhere(missing)],
 ]
 
-test.each(changes)(
-  'a dev control sets %s, seen on the next call, and a reset ends it [S-064]',
-  async (_, change, expected) => {
-    await start()
-    let token = (await login(service)).access_token
+test.each(changes)('a dev control sets %s, seen on the next call, and a reset ends it', async (_, change, expected) => {
+  await start()
+  let token = (await login(service)).access_token
+  expect(await answers(token)).toEqual(open)
+  const direct = (wanted: AccessChange) => service.dev.setAccess(wanted)
+  for (const set of [direct, post]) {
+    const set200 = await set(change)
+    expect(set200?.status ?? 200).toBe(200)
+    expect(await answers(token)).toEqual(expected)
+    await service.dev.reset()
+    token = (await login(service)).access_token
     expect(await answers(token)).toEqual(open)
-    const direct = (wanted: AccessChange) => service.dev.setAccess(wanted)
-    for (const set of [direct, post]) {
-      const set200 = await set(change)
-      expect(set200?.status ?? 200).toBe(200)
-      expect(await answers(token)).toEqual(expected)
-      await service.dev.reset()
-      token = (await login(service)).access_token
-      expect(await answers(token)).toEqual(open)
-    }
-  },
-)
+  }
+})
 
-test('a reset ends what was set of the billing of endpoints [S-064]', async () => {
+test('a reset ends what was set of the billing of endpoints', async () => {
   await start()
   const change = { endpointBilling: { searchLlmModels: 'needed', createParentAgent: 'not-needed' } } as const
   await service.dev.setAccess(change)
@@ -107,24 +104,21 @@ test('a reset ends what was set of the billing of endpoints [S-064]', async () =
   expect(await answers((await login(service)).access_token)).toEqual({ ...open, createParentAgent: unbilled })
 })
 
-test.each(changes)(
-  'createService and startService take %s, and a reset keeps it [S-064]',
-  async (_, access, expected) => {
-    await startWith(access)
-    const isShut = Object.values(expected).includes(unapproved)
-    for (const _turn of ['at the start', 'after a reset']) {
-      const { code, url } = await authorize(service)
-      expect({ isRefused: code === '', error: url.searchParams.get('error') }).toEqual({
-        isRefused: isShut,
-        error: isShut ? 'unauthorized_client' : null,
-      })
-      if (!isShut) expect(await answers((await login(service)).access_token)).toEqual(expected)
-      await service.dev.reset()
-    }
-  },
-)
+test.each(changes)('createService and startService take %s, and a reset keeps it', async (_, access, expected) => {
+  await startWith(access)
+  const isShut = Object.values(expected).includes(unapproved)
+  for (const _turn of ['at the start', 'after a reset']) {
+    const { code, url } = await authorize(service)
+    expect({ isRefused: code === '', error: url.searchParams.get('error') }).toEqual({
+      isRefused: isShut,
+      error: isShut ? 'unauthorized_client' : null,
+    })
+    if (!isShut) expect(await answers((await login(service)).access_token)).toEqual(expected)
+    await service.dev.reset()
+  }
+})
 
-test('approval given back lets the same tokens in again, and a refresh meanwhile is unauthorized_client [S-061 S-064]', async () => {
+test('approval given back lets the same tokens in again, and a refresh meanwhile is unauthorized_client', async () => {
   await start()
   const client = clientOf(service, 'Demo public')
   const tokens = await login(service)
@@ -140,7 +134,7 @@ test('approval given back lets the same tokens in again, and a refresh meanwhile
   expect((await refresh(service, client, tokens.refresh_token)).status).toBe(200)
 })
 
-test('the roster shows the permissions that were set [S-064]', async () => {
+test('the roster shows the permissions that were set', async () => {
   await start()
   const answer = await post({ permissions: { 'rui@demo.example': ['api.access'] } })
   const { people } = (await answer.json()) as { people: { email: string; permissions: string[] }[] }

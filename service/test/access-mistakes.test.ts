@@ -1,5 +1,3 @@
-// Tests service/src/access-change.ts, service/src/check-shape.ts, service/src/dev/set-access.ts, service/src/near-name.ts,
-// service/src/permission-names.ts, service/src/store/tables/lookup-text.ts, service/src/store/tables/tenants.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { AccessChange, Service } from '../src/index.ts'
 import { agent, createAgent } from './create-agent.ts'
@@ -33,7 +31,7 @@ const mistakes: [unknown, string][] = [
   [[], 'invalid access: '],
 ]
 
-test('what is no access change is refused by each way in and changes nothing [S-064]', async () => {
+test('what is no access change is refused by each way in and changes nothing', async () => {
   const service = await startService({ dev: 'on' })
   onTestFinished(service.close)
   for (const [change, message] of mistakes) {

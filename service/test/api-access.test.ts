@@ -1,5 +1,3 @@
-// Tests service/src/api/api-error.ts, service/src/api/check-access.ts, service/src/api/check-bearer-token.ts,
-// service/src/credentials/access-tokens.ts, service/src/server/api-origin.ts, service/src/store/tables/bearer-tokens.ts.
 import { scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { generateKeyPair, SignJWT } from 'jose'
@@ -55,7 +53,7 @@ async function expectForbidden(bearer: string, message: string, [method, path]: 
   })
 }
 
-test.each(endpoints)('%s %s without credentials is 401 with a bare challenge [S-062]', async (method, path) => {
+test.each(endpoints)('%s %s without credentials is 401 with a bare challenge', async (method, path) => {
   const answer = await call(method, path, {})
   expect({ status: answer.status, wwwAuthenticate: answer.headers.get('www-authenticate') }).toEqual({
     status: 401,
@@ -73,7 +71,7 @@ test.each([
   ['with a comma', () => `Bearer ${token},`],
   ['with something else', () => 'Bearer x'],
   ['with one character changed', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`],
-])('a header %s is 401 invalid_token [S-062]', async (_, header) => {
+])('a header %s is 401 invalid_token', async (_, header) => {
   const answer = await call('POST', agentSearch, { authorization: header() })
   expect({ status: answer.status, wwwAuthenticate: answer.headers.get('www-authenticate') }).toEqual({
     status: 401,
@@ -82,13 +80,13 @@ test.each([
   expect(await answer.json()).toEqual(unauthenticated)
 })
 
-test('the scheme is read in any case, tokens in query and body are not read [S-062]', async () => {
+test('the scheme is read in any case, tokens in query and body are not read', async () => {
   expect((await call('POST', agentSearch, { authorization: `bEARER ${token}` })).status).toBe(200)
   const body = JSON.stringify({ access_token: token })
   expect((await call('POST', `${agentSearch}?access_token=${token}`, {}, body)).status).toBe(401)
 })
 
-test('a JWT of our own key that was never issued is 401 [S-062]', async () => {
+test('a JWT of our own key that was never issued is 401', async () => {
   const forged = await new SignJWT({ tenant: 'demo', permissions: ['api.access'], client_id: 'x' })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
     .setIssuer(service.authUrl)
@@ -142,7 +140,7 @@ test.each<[string, Forgery, number]>([
   ['without an end', { claims: { exp: undefined } }, 401],
   ['without permissions', { claims: { permissions: undefined } }, 401],
   ['without a tenant', { claims: { tenant: undefined } }, 401],
-])('a stored token %s [S-062]', async (_, forgery, status) => {
+])('a stored token %s', async (_, forgery, status) => {
   const forged = await store(await forge(forgery))
   expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(status)
 })
@@ -156,12 +154,12 @@ test.each([
       `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}${issued.slice(issued.indexOf('.'))}`,
   ],
   ['of one part', () => 'x'],
-])('a stored token %s is 401 [S-062]', async (_, change) => {
+])('a stored token %s is 401', async (_, change) => {
   const forged = await store(change(token))
   expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(401)
 })
 
-test('a thread pool that is full of hashes holds up no API call [S-085]', async () => {
+test('a thread pool that is full of hashes holds up no API call', async () => {
   let finished = 0
   const options = { N: 2 ** 16, r: 8, maxmem: 2 ** 28 }
   const hashes = Array.from({ length: 4 }, async () => {
@@ -173,7 +171,7 @@ test('a thread pool that is full of hashes holds up no API call [S-085]', async 
   await Promise.all(hashes)
 })
 
-test('a user session token is the other kind of bearer, and ends after 12 hours [S-062]', async () => {
+test('a user session token is the other kind of bearer, and ends after 12 hours', async () => {
   const sessionToken = await service.dev.mintSessionToken('ada@demo.example')
   expect((await callApi(service, { token: sessionToken, path: agentSearch, body: {} })).status).toBe(200)
   service.dev.advance(12 * 60 * 60_000)
@@ -181,7 +179,7 @@ test('a user session token is the other kind of bearer, and ends after 12 hours 
   await expect(service.dev.mintSessionToken('nobody@demo.example')).rejects.toThrow('no account has this email address')
 })
 
-test('authentication, approval, permission, validation, lookup: the first that fails answers [S-063]', async () => {
+test('authentication, approval, permission, validation, lookup: the first that fails answers', async () => {
   const bad = '{"limit":0}'
   expect((await call('POST', agentSearch, {}, bad)).status).toBe(401)
   const db = rawDatabase(assembly.context.store.db)
@@ -203,12 +201,12 @@ test.each([
   ['clients', { active: 0 }],
   ['client_approvals', { active: 0 }],
   ['client_approvals', { surfaces: '["files"]' }],
-] as const)('%s with %o: the client is not approved [S-064]', async (table, change) => {
+] as const)('%s with %o: the client is not approved', async (table, change) => {
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   for (const endpoint of endpoints) await expectForbidden(token, 'OAuth client is not approved for this API', endpoint)
 })
 
-test('without api.access no endpoint answers, also by a session token [S-064]', async () => {
+test('without api.access no endpoint answers, also by a session token', async () => {
   const guest = (await login(service, { person: personOf(service, 'gil') })).access_token
   for (const endpoint of endpoints) await expectForbidden(guest, 'missing permission', endpoint)
   await expectForbidden(await service.dev.mintSessionToken('gil@demo.example'), 'missing permission')
@@ -218,7 +216,7 @@ test.each([
   ['parent_agents.read', [0, 1]],
   ['parent_agents.create', [2]],
   ['llm_models.read', [3]],
-])('without %s exactly its endpoints are refused [S-064]', async (permission, refused) => {
+])('without %s exactly its endpoints are refused', async (permission, refused) => {
   const others = service.people[0]?.permissions.filter((name) => name !== permission)
   await rawDatabase(assembly.context.store.db)
     .updateTable('people')
@@ -232,20 +230,20 @@ test.each([
   expect(statuses.flatMap((status, index) => (status === 403 ? [index] : []))).toEqual(refused)
 })
 
-test('a permission granted after the token was issued is not in the token [S-064]', async () => {
+test('a permission granted after the token was issued is not in the token', async () => {
   const reader = (await login(service, { person: personOf(service, 'rui') })).access_token
   const all = JSON.stringify(service.people[0]?.permissions)
   await rawDatabase(assembly.context.store.db).updateTable('people').set({ permissions: all }).execute()
   await expectForbidden(reader, 'missing permission', endpoints[2])
 })
 
-test('without active billing nothing is created, reading goes on [S-064]', async () => {
+test('without active billing nothing is created, reading goes on', async () => {
   await rawDatabase(assembly.context.store.db).updateTable('tenants').set({ billing_active: 0 }).execute()
   await expectForbidden(token, 'the tenant has no active billing', endpoints[2])
   expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
 })
 
-test('every answer is readable from a registered origin [S-080]', async () => {
+test('every answer is readable from a registered origin', async () => {
   const origin = 'https://app.demo.example'
   const bearer = { authorization: `Bearer ${token}` }
   const guest = { authorization: `Bearer ${await service.dev.mintSessionToken('gil@demo.example')}` }
@@ -276,7 +274,7 @@ test('every answer is readable from a registered origin [S-080]', async () => {
   expect(foreign.headers.get('access-control-allow-origin')).toBeNull()
 })
 
-test('preflights of the API, and allowedOrigins [S-080]', async () => {
+test('preflights of the API, and allowedOrigins', async () => {
   const other = await assemble({ allowedOrigins: ['https://spa.example'] })
   const headers = { origin: 'https://spa.example', 'access-control-request-method': 'POST' }
   const answer = await other.service.fetch(`${other.service.baseUrl}${agentSearch}`, { method: 'OPTIONS', headers })
@@ -288,7 +286,7 @@ test('preflights of the API, and allowedOrigins [S-080]', async () => {
   await other.service.close()
 })
 
-test('a foreign Host is 421 in JSON: the envelope of the API, an OAuth error of the authorization host [A-13 S-083]', async () => {
+test('a foreign Host is 421 in JSON: the envelope of the API, an OAuth error of the authorization host', async () => {
   const ask = async (origin: string) => {
     const answer = await service.fetch(`${origin}/api/parent_agents`, { headers: { host: 'attacker.test' } })
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -310,7 +308,7 @@ const elsewhere = [
   ['HEAD', '/api/parent_agents/1/state_function/context_variables', 405],
 ] as const
 
-test.each(elsewhere)('%s %s asks for the bearer before it is %i [S-063]', async (method, path, status) => {
+test.each(elsewhere)('%s %s asks for the bearer before it is %i', async (method, path, status) => {
   const url = service.baseUrl + path
   const ask = (headers: Record<string, string>) => service.fetch(url, { method, headers })
   const absent = await ask({})
@@ -329,11 +327,11 @@ test.each(elsewhere)('%s %s asks for the bearer before it is %i [S-063]', async 
   expect({ status: answer.status, hasAllow: answer.headers.has('allow') }).toEqual({ status, hasAllow: status === 405 })
 })
 
-test('the description and its page ask for no bearer [S-063]', async () => {
+test('the description and its page ask for no bearer', async () => {
   for (const path of ['/openapi.json', '/docs']) expect((await service.fetch(service.baseUrl + path)).status).toBe(200)
 })
 
-test('each event is written once, with who and without secrets [S-087]', async () => {
+test('each event is written once, with who and without secrets', async () => {
   const confidential = clientOf(service, 'Demo confidential')
   await login(service, { client: confidential })
   const events = service.dev.journal().filter((entry) => entry.kind === 'event')
@@ -356,7 +354,7 @@ test('each event is written once, with who and without secrets [S-087]', async (
   }
 })
 
-test('the token of a user who has moved to another tenant opens neither [S-065]', async () => {
+test('the token of a user who has moved to another tenant opens neither', async () => {
   const db = rawDatabase(assembly.context.store.db)
   const tenant = await db.selectFrom('tenants').select('id').where('id', '!=', 'demo').executeTakeFirstOrThrow()
   expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
@@ -366,7 +364,7 @@ test('the token of a user who has moved to another tenant opens neither [S-065]'
   expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 401, body: unauthenticated })
 })
 
-test('OPTIONS is a preflight only when it asks for a method [S-080]', async () => {
+test('OPTIONS is a preflight only when it asks for a method', async () => {
   const ask = (headers: Record<string, string>) =>
     service.fetch(service.baseUrl + agentSearch, {
       method: 'OPTIONS',

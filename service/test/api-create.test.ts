@@ -1,5 +1,3 @@
-// Tests service/src/api/agents/create-parent-agent.ts, service/src/api/agents/parent-agent-response.ts, service/src/api/characters.ts,
-// service/src/api/text.ts, service/src/store/tables/tenant/parent-agents.ts.
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
@@ -23,7 +21,7 @@ beforeEach(async () => {
 const create = (body: object, bearer = token): Promise<Created> => createAgent({ service, token: bearer }, body)
 const count = (bearer = token): Promise<number> => countAgents({ service, token: bearer })
 
-test('a created agent comes back in items without count, and is found and readable afterwards [S-081]', async () => {
+test('a created agent comes back in items without count, and is found and readable afterwards', async () => {
   const created = await create(agent)
   expect({ status: created.status, members: Object.keys(created.data) }).toEqual({ status: 200, members: ['items'] })
   const [item] = created.data.items
@@ -40,7 +38,7 @@ test('a created agent comes back in items without count, and is found and readab
   expect((await callApi(service, { token, path })).status).toBe(200)
 })
 
-test('unknown and read-only members are ignored [S-074]', async () => {
+test('unknown and read-only members are ignored', async () => {
   const spoof = {
     id: 1,
     tenant: 'other',
@@ -57,7 +55,7 @@ test('unknown and read-only members are ignored [S-074]', async () => {
   expect(await count(await service.dev.mintSessionToken('ola@other.example'))).toBe(12)
 })
 
-test('names are stored and returned as sent [A-17 S-076]', async () => {
+test('names are stored and returned as sent', async () => {
   const sent = { agent_name: 'Cafe\u0301 Å\u212b', description: 'cafe\u0301', parent_agent_type: 'Te\u0301 Agent' }
   const { data } = await create(sent)
   const full_display_name = `${sent.agent_name} (${sent.parent_agent_type})`
@@ -68,7 +66,7 @@ test('names are stored and returned as sent [A-17 S-076]', async () => {
 })
 
 test.each(['Caf\u00e9', 'Cafe\u0301'])(
-  'an agent is found, and its key taken, by each spelling of its name: %j [A-17 S-076]',
+  'an agent is found, and its key taken, by each spelling of its name: %j',
   async (sent) => {
     await create({ ...agent, agent_name: sent, parent_agent_type: sent })
     for (const spelt of ['Caf\u00e9', 'Cafe\u0301']) {
@@ -104,7 +102,7 @@ test.each([
   ['a family', '👨\u200d👩\u200d👧'],
   ['a profession with a skin tone', '👩🏽\u200d💻'],
   ['a flag with a variation selector', '🏳\ufe0f\u200d🌈'],
-])('%s is text, and comes back as sent [A-17 S-076]', async (_, agent_name) => {
+])('%s is text, and comes back as sent', async (_, agent_name) => {
   const { status, data } = await create({ ...agent, agent_name })
   expect({ status, agent_name: data.items[0]?.agent_name, agent_key: data.items[0]?.agent_key }).toEqual({
     status: 200,
@@ -116,12 +114,12 @@ test.each([
 test.each([
   ['500 letters sent as 1,000 code points are not taken', 'e\u0301', 422],
   ['500 that NFC writes as 1,000 are', '\u0958', 200],
-] as const)('the length of a name is counted as sent: %s [A-17]', async (_, letter, status) => {
+] as const)('the length of a name is counted as sent: %s', async (_, letter, status) => {
   expect(await create({ ...agent, agent_name: letter.repeat(500) })).toMatchObject({ status })
 })
 
 test.each(['ßa', 'ŉa', 'ﬁrst_agent', 'ςa', 'ǆa'])(
-  'the type that the key %s alone gives agrees with it [A-11]',
+  'the type that the key %s alone gives agrees with it',
   async (parent_agent_type_key) => {
     const { data } = await create({ ...agent, parent_agent_type: undefined, parent_agent_type_key })
     const { parent_agent_type } = data.items[0] ?? {}
@@ -130,7 +128,7 @@ test.each(['ßa', 'ŉa', 'ﬁrst_agent', 'ςa', 'ǆa'])(
   },
 )
 
-test('of 50 equal names at once one is created, and the other tenant is free to use it [S-077]', async () => {
+test('of 50 equal names at once one is created, and the other tenant is free to use it', async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => create(agent)))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   const refused = answers.find(({ status }) => status === 422)
@@ -139,7 +137,7 @@ test('of 50 equal names at once one is created, and the other tenant is free to 
   expect((await create(agent, await service.dev.mintSessionToken('ola@other.example'))).status).toBe(200)
 })
 
-test('a tenant has at most 10,000 agents: the next one is 409 in the envelope, and other tenants go on [A-67]', async () => {
+test('a tenant has at most 10,000 agents: the next one is 409 in the envelope, and other tenants go on', async () => {
   const rows = (firstTenant: string, most: number) => sql`
     insert into parent_agents (tenant_id, parent_agent_type, parent_agent_type_key, agent_key, agent_name,
       full_display_name, display_name, description, configs, llm_model, active, state_function, created_ms, search_text)
@@ -185,7 +183,7 @@ test.each([
   ['null for what is optional', { active: null, parent_agent_type_key: null }, { active: true }],
   ['a description of 4,000 emoji', { description: '🙂'.repeat(4_000) }, { description: '🙂'.repeat(4_000) }],
   ['a description of several lines', { description: 'a\nb' }, { description: 'a\nb' }],
-])('%s is taken [S-078]', async (_, change, expected) => {
+])('%s is taken', async (_, change, expected) => {
   const { status, data } = await create({ ...agent, ...change })
   expect(status).toBe(200)
   expect(data.items[0]).toMatchObject(expected)

@@ -6,7 +6,7 @@ import { launchChromium } from '../../test/support/chromium.ts'
 import { personOf } from './login.ts'
 import { startService } from './start.ts'
 
-test('on the API page a user signs in, sends a search and sees its response, and all of it keeps to the policy [S-012]', async () => {
+test('on the API page a user signs in, sends a search and sees its response, and all of it keeps to the policy', async () => {
   const service = await startService({ dev: 'on' })
   onTestFinished(service.close)
   const browser = await launchChromium()

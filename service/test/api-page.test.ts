@@ -23,7 +23,7 @@ async function get(path: string, from = service): Promise<{ response: Response; 
   return { response, text: await response.text() }
 }
 
-test('the API page allows files of its origin and two inline texts by their hashes, and requests to the two origins [S-012]', async () => {
+test('the API page allows files of its origin and two inline texts by their hashes, and requests to the two origins', async () => {
   const { response, text } = await get('/docs')
   const hashes = (tag: string) =>
     [...text.matchAll(new RegExp(`<${tag}(?: type="module")?>([\\s\\S]*?)</${tag}>`, 'g'))].map(([, inline = '']) =>
@@ -70,7 +70,7 @@ test.each(['package.json', 'swagger-ui.css.map', '..%2fpackage.json', 'construct
   },
 )
 
-test('with dev controls the API page names a public client that may return to it, otherwise it says which to register [S-084]', async () => {
+test('with dev controls the API page names a public client that may return to it, otherwise it says which to register', async () => {
   const client = clientOf(service, 'Demo public')
   expect(client.redirectUris).toContain(`http://127.0.0.1${redirectPath}`)
   const { text } = await get('/docs')

@@ -1,4 +1,3 @@
-// Tests service/src/api/api-error.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AccessChange, Service } from '../src/index.ts'
 import { authorize, clientOf, exchange, login, personOf, refresh } from './login.ts'
@@ -202,7 +201,7 @@ Every response of the API but a 422 is the envelope \`success\`, \`data\`, \`err
 the body. After a 401 a bearer fetch refreshes the token and repeats the request once, see [Bearer fetch](bearer.md).
 `
 
-test('the page of API responses shows what the service answers [S-062 S-063 S-073]', async () => {
+test('the page of API responses shows what the service answers', async () => {
   const parts = [intro]
   for (const [heading, examples] of sections) {
     parts.push(`## ${heading}\n`)

@@ -1,7 +1,3 @@
-// Tests service/src/api/agents/context-variables.ts, service/src/api/agents/parent-agent-response.ts, service/src/api/envelope.ts,
-// service/src/api/search/search-body.ts, service/src/api/search/search-llm-models.ts, service/src/api/search/search-parent-agents.ts,
-// service/src/api/validation.ts, service/src/dev/demo-agents.ts, service/src/store/tables/tenant/context-groups.ts,
-// service/src/store/tables/tenant/llm-models.ts, service/src/store/tables/tenant/run-search.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -65,7 +61,7 @@ async function invalid(body: unknown, path = agentSearch): Promise<Invalid['deta
 const names = ({ items }: Found['data']): string[] => items.map(({ agent_name }) => agent_name)
 const equals = (column: string, value: unknown) => ({ column, operator: 'equals', value })
 
-test('a parent agent has exactly the members of spec 2.2 and 2.3 [S-081]', async () => {
+test('a parent agent has exactly the members of spec 2.2 and 2.3', async () => {
   const answer = await callApi(service, { token, path: agentSearch, body: { limit: 1 } })
   const envelope = (await answer.json()) as Found & Record<string, unknown>
   expect(Object.keys(envelope)).toEqual(['success', 'data', 'error_type', 'error_message'])
@@ -104,7 +100,7 @@ test('a parent agent has exactly the members of spec 2.2 and 2.3 [S-081]', async
   ])
 })
 
-test('an LLM model has exactly the members of spec 2.4, and models filter by provider [S-081]', async () => {
+test('an LLM model has exactly the members of spec 2.4, and models filter by provider', async () => {
   const body = { provider: 'quarry', sort: { column: 'model_name', desc: true } }
   const answer = await callApi(service, { token, path: '/api/llm_models/search', body })
   const model = { id: expect.any(Number), model_version: '7', provider: 'quarry' }
@@ -122,7 +118,7 @@ test('an LLM model has exactly the members of spec 2.4, and models filter by pro
   })
 })
 
-test('context variables have the members of spec 2.5 and 2.6 [S-081]', async () => {
+test('context variables have the members of spec 2.5 and 2.6', async () => {
   const [agent] = (await search({ limit: 1 })).items
   const path = `/api/parent_agents/${agent?.id}/state_function/context_variables`
   const { data } = (await (await callApi(service, { token, path })).json()) as { data: { context_variables: object[] } }
@@ -148,7 +144,7 @@ test('context variables have the members of spec 2.5 and 2.6 [S-081]', async () 
   })
 })
 
-test.each(['x', '1.5', '1e3', '%20', '0x1'])('the id %j is not a whole number [S-068]', async (id) => {
+test.each(['x', '1.5', '1e3', '%20', '0x1'])('the id %j is not a whole number', async (id) => {
   const answer = await callApi(service, { token, path: `/api/parent_agents/${id}/state_function/context_variables` })
   expect(answer.status).toBe(422)
   expect(((await answer.json()) as Invalid).detail[0]).toMatchObject({
@@ -157,7 +153,7 @@ test.each(['x', '1.5', '1e3', '%20', '0x1'])('the id %j is not a whole number [S
   })
 })
 
-test('an agent of another tenant is answered as an unknown one [S-065]', async () => {
+test('an agent of another tenant is answered as an unknown one', async () => {
   const [foreign] = (await search({ limit: 1 }, otherToken)).items
   const answers = [foreign?.id, 999_999, -1, '99999999999999999999'].map(async (id) => {
     const answer = await callApi(service, { token, path: `/api/parent_agents/${id}/state_function/context_variables` })
@@ -168,7 +164,7 @@ test('an agent of another tenant is answered as an unknown one [S-065]', async (
   for (const other of others) expect(other).toEqual(first)
 })
 
-test('filters on tenant and id only narrow [S-065 S-066]', async () => {
+test('filters on tenant and id only narrow', async () => {
   const [foreign] = (await search({ limit: 1 }, otherToken)).items
   for (const filter of [equals('tenant', 'other'), equals('id', foreign?.id)]) {
     expect(await search({ filters: [filter] })).toEqual({ items: [], count: 0 })
@@ -182,7 +178,7 @@ test('filters on tenant and id only narrow [S-065 S-066]', async () => {
   expect((await search({}, otherToken)).items.every(({ tenant }) => tenant === 'other')).toBe(true)
 })
 
-test('a query that lost its tenant predicate fails instead of answering [S-067]', async () => {
+test('a query that lost its tenant predicate fails instead of answering', async () => {
   const blind = rawDatabase(assembly.context.store.db).withPlugin({
     transformQuery: ({ node }) => {
       if (node.kind !== 'SelectQueryNode') return node
@@ -230,12 +226,12 @@ test.each([
   ['filters', {}, 'array_type'],
   ['sort', 'id', 'object_type'],
   ['sort', Array.from({ length: 11 }, () => ({ column: 'id' })), 'too_many'],
-])('%s %j is 422 with one item, %s [S-068 S-069]', async (member, value, type) => {
+])('%s %j is 422 with one item, %s', async (member, value, type) => {
   expect(await invalid({ [member]: value })).toMatchObject([{ loc: ['body', member], type }])
 })
 
 test.each(['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant'])(
-  'a filter of %s takes 1,500 characters, as many as a key can have, and refuses 1,501 [A-44]',
+  'a filter of %s takes 1,500 characters, as many as a key can have, and refuses 1,501',
   async (column) => {
     const filter = (value: string) => ({ filters: [{ column, operator: 'equals', value }] })
     expect(await search(filter('🙂'.repeat(1_500)))).toEqual({ items: [], count: 0 })
@@ -246,7 +242,7 @@ test.each(['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant'])(
 )
 
 test.each(['İ', '\ufb2c', '\u{1d160}'])(
-  'an agent is found by its key and its name when lower case or NFC has made them longer: %j [A-44]',
+  'an agent is found by its key and its name when lower case or NFC has made them longer: %j',
   async (letter) => {
     const added = { agent_name: letter.repeat(500), description: 'd', parent_agent_type: letter.repeat(500) }
     const answer = await callApi(service, { token: otherToken, path: '/api/parent_agents', body: added })
@@ -259,19 +255,19 @@ test.each(['İ', '\ufb2c', '\u{1d160}'])(
   },
 )
 
-test('a number far out of range is told the limit itself [S-068]', async () => {
+test('a number far out of range is told the limit itself', async () => {
   expect(await invalid({ limit: 2 ** 53, offset: -(2 ** 53) })).toMatchObject([
     { loc: ['body', 'limit'], ctx: { le: 250 } },
     { loc: ['body', 'offset'], ctx: { ge: 0 } },
   ])
 })
 
-test('1e999 and lone surrogates written as escapes are 422 [S-068]', async () => {
+test('1e999 and lone surrogates written as escapes are 422', async () => {
   expect((await invalid('{"limit":1e999}'))[0]).toMatchObject({ loc: ['body', 'limit'], type: 'integer_type' })
   expect((await invalid('{"search_value":"\\ud800"}'))[0]).toMatchObject({ type: 'string_unstorable' })
 })
 
-test('1 and 250, 0 and the largest offset are taken [S-068]', async () => {
+test('1 and 250, 0 and the largest offset are taken', async () => {
   expect((await search({ limit: 1, offset: 0 })).items).toHaveLength(1)
   expect(await search({ limit: 250, offset: 2 ** 31 - 1 })).toEqual({ items: [], count: 12 })
 })
@@ -285,12 +281,12 @@ test.each([
   ['\\', []],
   ["' or 1=1 --", []],
   ['invoices and lists', ['Invoice Reader']],
-])('search_value %j is literal text [S-069]', async (search_value, expected) => {
+])('search_value %j is literal text', async (search_value, expected) => {
   const found = await search({ search_value })
   expect({ names: names(found), count: found.count }).toEqual({ names: expected, count: expected.length })
 })
 
-test('a search finds a part of one field with any text around it, and nothing across two [A-23]', async () => {
+test('a search finds a part of one field with any text around it, and nothing across two', async () => {
   const added = { agent_name: 'ΑΣΑ ΛΌΓΟΣ', description: 'one line\nand\r\nanother', parent_agent_type: 'T' }
   expect((await callApi(service, { token: otherToken, path: '/api/parent_agents', body: added })).status).toBe(200)
   for (const search_value of ['ας', 'ΑΣ', 'ΑΣΑ', 'λόγος', 'ΛΌΓΟΣ', 'λόγοσ', 'LINE\nand', '\n', 'and\r\nan']) {
@@ -307,7 +303,7 @@ test('a search finds a part of one field with any text around it, and nothing ac
   }
 })
 
-test('equals works on every allowed column [S-070]', async () => {
+test('equals works on every allowed column', async () => {
   const [agent] = (await search({ search_value: 'Order Status' })).items
   const values: Record<string, unknown> = {
     active: true,
@@ -325,7 +321,7 @@ test('equals works on every allowed column [S-070]', async () => {
   expect(names(await search({ filters: all }))).toEqual(['Order Status'])
 })
 
-test('groups join with and or or, and the active filter joins in [S-070]', async () => {
+test('groups join with and or or, and the active filter joins in', async () => {
   const either = {
     operator: 'or',
     filters: [equals('agent_key', 'meeting_notes'), equals('agent_key', 'order_status')],
@@ -367,20 +363,20 @@ test.each([
   ],
   ['four levels', { filters: [nested(3)] }, ['filters', 0, 'filters', 0, 'filters', 0, 'filters', 0], 'too_deep'],
   ['51 filters', { filters: Array.from({ length: 51 }, () => equals('id', 1)) }, ['filters', 50], 'too_many'],
-])('%s is 422 [S-070]', async (_, body, path, type) => {
+])('%s is 422', async (_, body, path, type) => {
   const [item, ...others] = await invalid(body)
   expect(item).toMatchObject({ loc: ['body', ...path], type })
   expect(others).toEqual([])
 })
 
-test('50 filters on three levels are taken, 1,000 nested groups are not [S-070]', async () => {
+test('50 filters on three levels are taken, 1,000 nested groups are not', async () => {
   await search({ filters: Array.from({ length: 50 }, () => equals('tenant', 'demo')) })
   await search({ filters: [nested(2)] })
   const deep = `${'{"operator":"and","filters":['.repeat(1_000)}${']}'.repeat(1_000)}`
   expect((await invalid(`{"filters":[${deep}]}`))[0]).toMatchObject({ type: 'json_invalid' })
 })
 
-test('models allow their own columns and no others [S-070]', async () => {
+test('models allow their own columns and no others', async () => {
   const path = '/api/llm_models/search'
   for (const column of ['id', 'model_name', 'model_version', 'provider']) {
     const answer = await callApi(service, { token, path, body: { sort: { column, desc: true } } })
@@ -391,7 +387,7 @@ test('models allow their own columns and no others [S-070]', async () => {
 })
 
 test.each(['active', 'agent_key', 'agent_name', 'id', 'llm_model', 'parent_agent_type_key', 'tenant'] as const)(
-  'sorting by %s is stable: pages neither repeat nor skip [S-072]',
+  'sorting by %s is stable: pages neither repeat nor skip',
   async (column) => {
     for (const desc of [false, true]) {
       const whole = await search({ sort: { column, desc } })
@@ -407,7 +403,7 @@ test.each(['active', 'agent_key', 'agent_name', 'id', 'llm_model', 'parent_agent
   },
 )
 
-test('descending turns the order round, equal keys stay in order of id [S-072]', async () => {
+test('descending turns the order round, equal keys stay in order of id', async () => {
   const keys = (await search({ sort: { column: 'agent_key' } })).items.map(({ agent_key }) => agent_key)
   expect(keys).toEqual([...keys].sort())
   const down = (await search({ sort: { column: 'agent_key', desc: true } })).items.map(({ agent_key }) => agent_key)
@@ -438,14 +434,14 @@ test.each([
   ['null', 'application/json', 'null', 422],
   ['depth 32', 'application/json', `{"x":${'['.repeat(31)}${']'.repeat(31)}}`, 200],
   ['256 KiB', 'application/json', `{}${' '.repeat(256 * 1_024 - 2)}`, 200],
-])('a body of %s (%s) [S-073]', async (_, type, body, status) => {
+])('a body of %s (%s)', async (_, type, body, status) => {
   const headers = { authorization: `Bearer ${token}`, ...(type === undefined ? {} : { 'content-type': type }) }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const answer = await service.fetch(service.baseUrl + agentSearch, { method: 'POST', headers, body: bytes })
   expect(answer.status).toBe(status)
 })
 
-test('a 422 holds at most 100 items and echoes little [S-075]', async () => {
+test('a 422 holds at most 100 items and echoes little', async () => {
   const detail = await invalid({
     filters: Array.from({ length: 50 }, () => ({ column: 'x'.repeat(5_000), operator: 'equals', value: 1 })),
     limit: 'y'.repeat(5_000),

@@ -43,7 +43,7 @@ async function sendAndClose(url: string, bytes: string): Promise<void> {
   expect(statusOf(await exchangeBytes(url, ['GET /later HTTP/1.1', `Host: ${new URL(url).host}`]))).toBeGreaterThan(0)
 }
 
-test('requests begin in the order of their arrival [S-085]', async () => {
+test('requests begin in the order of their arrival', async () => {
   const inOrder = arrivalOrder()
   const begun: number[] = []
   await Promise.all([1, 2, 3].map((each) => inOrder().then(() => begun.push(each))))
@@ -57,7 +57,7 @@ test('a request is answered while a test of the application has replaced setImme
   expect(statusOf(await exchangeBytes(url, ['GET / HTTP/1.1', 'Host: x']))).toBe(200)
 })
 
-test('a new connection waits for few requests of open ones, also if these always have another one [S-085]', async () => {
+test('a new connection waits for few requests of open ones, also if these always have another one', async () => {
   const { url, begun } = await serve()
   const count = (path: string): number => begun.filter((each) => each === path).length
   const [kept, fresh] = [20, 40]
@@ -78,13 +78,13 @@ test('a new connection waits for few requests of open ones, also if these always
   expect(count('/kept') - before).toBeLessThan(2 * (kept + fresh))
 })
 
-test('a request whose client has closed the connection before it is handled is not handled [S-085]', async () => {
+test('a request whose client has closed the connection before it is handled is not handled', async () => {
   const { url, begun } = await serve()
   await sendAndClose(url, get('/closed'))
   expect(begun).toEqual(['/later'])
 })
 
-test('a token request whose client has gone before it is handled leaves the refresh token unused [S-048]', async () => {
+test('a token request whose client has gone before it is handled leaves the refresh token unused', async () => {
   const service = await startService()
   onTestFinished(service.close)
   const { refresh_token } = await login(service)

@@ -1,4 +1,3 @@
-// Tests service/src/ui/layout.tsx.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { expect, test, vi } from 'vitest'
 import { clientOf, login, refresh } from './login.ts'

@@ -1,4 +1,3 @@
-// Tests service/src/authorize/automatic-approval.ts, service/src/state/auto-approved-user.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import { agentSearch, authorizeUrl, callApi, clientOf, exchange, signInPath } from './login.ts'

@@ -1,4 +1,3 @@
-// Tests service/src/api/validation.ts, service/src/http/middleware/host-guard.ts, service/src/token/token-request.ts.
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -108,7 +107,7 @@ test.each([
   ['a text of 200,000 characters', `{"search_value":"${'x'.repeat(200_000)}"}`, 422],
   ['20,000 members', `{${Array.from({ length: 20_000 }, (_, n) => `"m${n}":0`).join(',')}}`, 200],
   ['3,000 equal members', `{${Array.from({ length: 3_000 }, () => '"limit":1').join(',')}}`, 200],
-])('a body of %s (%#) [S-068 S-070 S-073]', async (_, body, status) => {
+])('a body of %s (%#)', async (_, body, status) => {
   let answer = ''
   const tookMs = await processorMs(async () => {
     answer = await postApi({ body })
@@ -119,7 +118,7 @@ test.each([
   expect(tookMs).toBeLessThan(3_000)
 })
 
-test('257 KiB without a declared length are 413 as well, and the service does not wait for the rest [S-073]', async () => {
+test('257 KiB without a declared length are 413 as well, and the service does not wait for the rest', async () => {
   const chunk = `${(64 * 1_024).toString(16)}\r\n${' '.repeat(64 * 1_024)}\r\n`
   const head = { headers: ['Transfer-Encoding: chunked'], length: false }
   expect(statusOf(await postApi({ ...head, body: `${chunk.repeat(5)}0\r\n\r\n` }))).toBe(413)
@@ -138,13 +137,13 @@ test.each([
   ['a space before the colon', ['Content-Length : 2'], [400]],
   ['NUL in a header', ['X-A: a\0b'], [400]],
   ['a bare line feed', ['X-A: a\nX-B: b'], [400, 415]],
-])('%s: a clear 4xx [S-040 S-062 S-085]', async (_, headers, statuses) => {
+])('%s: a clear 4xx', async (_, headers, statuses) => {
   const host = headers.some((header) => header.startsWith('Host')) ? [] : [`Host: ${hostOf(service.baseUrl)}`]
   const head = [`POST ${agentSearch} HTTP/1.1`, ...host, `Authorization: Bearer ${token}`, ...headers]
   expect(statuses).toContain(statusOf(await exchangeBytes(service.baseUrl, head, '{}')))
 })
 
-test('a header sent twice is never half-read [S-035 S-062 S-073]', async () => {
+test('a header sent twice is never half-read', async () => {
   const twice = async (header: string, other: string) =>
     statusOf(await postApi({ type: 'application/json', headers: [header, other].filter(Boolean) }))
   // One Authorization and one Content-Type are there already.
@@ -156,7 +155,7 @@ test('a header sent twice is never half-read [S-035 S-062 S-073]', async () => {
   expect(await twice('Origin: https://app.demo.example', 'Origin: https://evil.example')).toBe(403)
 })
 
-test('doubled parameters are refused by both endpoints and in both bodies [S-005 S-033 S-036]', async () => {
+test('doubled parameters are refused by both endpoints and in both bodies', async () => {
   const { clientId } = clientOf(service, 'Demo public')
   const authHost = hostOf(service.authUrl)
   const query = `client_id=${clientId}&redirect_uri=https%3A%2F%2Fapp.demo.example%2Fcallback&response_type=code`
@@ -194,7 +193,7 @@ test('doubled parameters are refused by both endpoints and in both bodies [S-005
   }
 })
 
-test('a refresh whose JSON is nested too deep is told so [S-070]', async () => {
+test('a refresh whose JSON is nested too deep is told so', async () => {
   const body = `{"refresh_token":"a","x":${nested(8, '')}}`
   const answer = await fetch(`${service.authUrl}/auth/v1/token?grant_type=refresh_token`, {
     method: 'POST',
@@ -208,7 +207,7 @@ test('a refresh whose JSON is nested too deep is told so [S-070]', async () => {
   })
 })
 
-test('only its own names are answered, however Host is spelt [S-083]', async () => {
+test('only its own names are answered, however Host is spelt', async () => {
   for (const origin of [service.authUrl, service.baseUrl]) {
     const { port } = new URL(origin)
     const hostile = [
@@ -274,7 +273,7 @@ test.each([
   ['another version', 'GET / HTTP/9.9'],
   ['no version', 'GET /'],
   ['TLS', '\u0016\u0003\u0001\u0002\u0000\u0001'],
-])('a request line with %s does no harm [S-088]', async (_, line) => {
+])('a request line with %s does no harm', async (_, line) => {
   for (const origin of [service.authUrl, service.baseUrl]) {
     const head = [line, `Host: ${hostOf(origin)}`, `Authorization: Bearer ${token}`]
     const answer = await exchangeBytes(origin, head).catch(() => '')
@@ -284,7 +283,7 @@ test.each([
   }
 })
 
-test('forwarded headers change neither the origin that pages and redirects are made of nor the cookies [S-090]', async () => {
+test('forwarded headers change neither the origin that pages and redirects are made of nor the cookies', async () => {
   // With dev controls the sign-in page offers users to direct requests only.
   const fresh = await startService()
   const { clientId } = clientOf(fresh, 'Demo public')
@@ -318,7 +317,7 @@ test('forwarded headers change neither the origin that pages and redirects are m
   await fresh.close()
 })
 
-test('over sockets, too, a forwarded address is not read without the option [S-090 S-044]', async () => {
+test('over sockets, too, a forwarded address is not read without the option', async () => {
   const fresh = await startService()
   // However long the guesses take here, no wait is over before its time.
   fresh.dev.freeze()
@@ -339,7 +338,7 @@ test('over sockets, too, a forwarded address is not read without the option [S-0
   await fresh.close()
 })
 
-test('no other address of this machine is listened on [S-082]', async () => {
+test('no other address of this machine is listened on', async () => {
   const others = Object.values(networkInterfaces())
     .flat()
     .flatMap((address) =>

@@ -1,4 +1,3 @@
-// Tests service/src/store/database.ts, service/src/store/read-seed-rows.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/server/create-service.ts'
 import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'

@@ -1,4 +1,3 @@
-// Tests service/src/http/unexpected-error.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -186,7 +185,7 @@ async function expectNothingHalfDone(): Promise<void> {
 }
 
 test.each(Object.keys(scenes))(
-  '%s: whichever statement fails, a 500 with an id, and the next try succeeds [S-088]',
+  '%s: whichever statement fails, a 500 with an id, and the next try succeeds',
   async (name) => {
     const prepare = scenes[name] as Scene
     const count = async (run: () => Promise<Answered>): Promise<number> => {
@@ -215,7 +214,7 @@ test.each(Object.keys(scenes))(
   },
 )
 
-test('when hashing or signing fails it is the same 500, and nothing is used up [S-088]', async () => {
+test('when hashing or signing fails it is the same 500, and nothing is used up', async () => {
   const { context } = assembly
   const original = { passwords: context.passwords, keys: context.keys }
   const { browser, page, fields } = await atSignIn()

@@ -1,4 +1,3 @@
-// Tests service/src/byte-count.ts, service/src/cli/options-help.ts, service/src/cli/texts.ts.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'

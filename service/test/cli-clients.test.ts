@@ -1,7 +1,3 @@
-// Tests service/src/cli/clients.ts, service/src/cli/clients/actions.ts, service/src/cli/clients/command-line.ts,
-// service/src/cli/clients/help.ts, service/src/cli/clients/run-command.ts, service/src/clients/client-form.ts,
-// service/src/clients/registry.ts, service/src/clients/views/client.tsx, service/src/store/tables/tenant/registry-changes.ts,
-// service/src/ui/table.tsx.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -73,7 +69,7 @@ test('clients create, rotate-secret and retire-secret work beside a running serv
   await expect(last).rejects.toThrow('only secret')
 })
 
-test('clients deactivate is seen by the next request, and activate undoes it [S-061]', async () => {
+test('clients deactivate is seen by the next request, and activate undoes it', async () => {
   const client = clientOf(service, 'Demo public')
   const { access_token: token } = await login(service, { client })
   const status = async () => (await callApi(service, { token, path: agentSearch, body: {} })).status
@@ -100,7 +96,7 @@ test.each([
   ['no redirect URI', ['create', '--tenant', 'demo', '--name', 'x'], 'redirect URI'],
   ['an unknown kind', ['create', ...newClient, '--kind', 'secret'], 'public or confidential'],
   ['another tenant to list', ['list', '--tenant', 'nowhere'], 'no such tenant; there are demo, other'],
-])('clients refuses %s [S-002 S-059]', async (_, args, problem) => {
+])('clients refuses %s', async (_, args, problem) => {
   await expect(run(...args)).rejects.toThrow(problem)
 })
 
@@ -154,7 +150,7 @@ test('exit codes and output of agent-service clients', async () => {
   expect(file.stderr).toContain('no data file')
 })
 
-test('changes by the command and by the pages leave one trail, with who and without a secret [S-060 S-087]', async () => {
+test('changes by the command and by the pages leave one trail, with who and without a secret', async () => {
   const client = made(await run('create', ...newClient, '--kind', 'confidential'))
   await run('deactivate', '--client', client.clientId)
   service.dev.advance(1_000)
@@ -187,7 +183,7 @@ test('changes by the command and by the pages leave one trail, with who and with
   await expect(run('history', '--tenant', 'nowhere')).rejects.toThrow('no such tenant')
 })
 
-test('a change that is refused leaves no trace [S-060]', async () => {
+test('a change that is refused leaves no trace', async () => {
   const client = made(await run('create', ...newClient))
   await expect(run('rotate-secret', '--client', client.clientId)).rejects.toThrow('no secret')
   expect((await run<{ changes: object[] }>('history', '--client', client.clientId)).changes).toHaveLength(1)

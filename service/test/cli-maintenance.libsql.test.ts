@@ -1,5 +1,3 @@
-// Tests service/src/cli/argument-problem.ts, service/src/cli/backup.ts, service/src/cli/reset-password.ts,
-// service/src/store/engine/copy-data-file.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'

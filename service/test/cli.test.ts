@@ -101,7 +101,7 @@ test('a truncated answer is half of ours and nothing else, and no failure is pri
   expect(await exit).toMatchObject({ code: 0, stderr: '' })
 })
 
-test('the API answers also when file descriptors ran out before its first request [D-36]', async () => {
+test('the API answers also when file descriptors ran out before its first request', async () => {
   const limited = ['-c', `ulimit -n 64; exec "$0" "$@"`, process.execPath, command, '--json', ...freePorts]
   const child = spawn('bash', limited, { stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -241,9 +241,9 @@ test.each([
   ['the same by npm', ['--bogus'], byNpm, 2, 'Try npm run service -- --help'],
   ['the same of clients', ['clients', '--bogus'], byNpm, 2, 'Try npm run service -- clients --help'],
   ['a bad port', ['--auth-port', '70000'], {}, 2, '--auth-port'],
-  ['no number of proxies [S-090]', ['--trusted-proxies', 'x'], {}, 2, '--trusted-proxies takes a whole number'],
-  ['too many proxies [S-090]', ['--trusted-proxies', '11'], {}, 2, 'from 0 to 10'],
-  ['--help says how proxies are trusted [S-090]', ['--help'], {}, 0, 'X-Forwarded-For'],
+  ['no number of proxies', ['--trusted-proxies', 'x'], {}, 2, '--trusted-proxies takes a whole number'],
+  ['too many proxies', ['--trusted-proxies', '11'], {}, 2, 'from 0 to 10'],
+  ['--help says how proxies are trusted', ['--help'], {}, 0, 'X-Forwarded-For'],
   ['an empty path', ['--data', ''], {}, 2, '--data takes a value: FILE\n'],
   [
     'no origin',
@@ -288,11 +288,11 @@ test.each([
     1,
     'there is no data file "/nowhere/x.db"; a start with --data creates it\n',
   ],
-  ['--dev in production [S-084]', ['--dev'], { NODE_ENV: 'production' }, 2, 'leave --dev out, or set another NODE_ENV'],
-  ['--dev with a public auth URL [S-084]', ['--dev', '--auth-url', 'https://auth.example'], {}, 2, 'loopback'],
-  ['--dev with a public base URL [S-084]', ['--dev', '--base-url', 'http://192.0.2.7:4002'], {}, 2, 'loopback'],
-  ['a bad redirect URI [S-002]', ['--redirect-uri', 'javascript:x'], {}, 2, 'use https, or http on 127.0.0.1'],
-  ['localhost [S-002]', ['--redirect-uri', 'http://localhost:5173/cb'], {}, 2, 'write 127.0.0.1 instead of localhost'],
+  ['--dev in production', ['--dev'], { NODE_ENV: 'production' }, 2, 'leave --dev out, or set another NODE_ENV'],
+  ['--dev with a public auth URL', ['--dev', '--auth-url', 'https://auth.example'], {}, 2, 'loopback'],
+  ['--dev with a public base URL', ['--dev', '--base-url', 'http://192.0.2.7:4002'], {}, 2, 'loopback'],
+  ['a bad redirect URI', ['--redirect-uri', 'javascript:x'], {}, 2, 'use https, or http on 127.0.0.1'],
+  ['localhost', ['--redirect-uri', 'http://localhost:5173/cb'], {}, 2, 'write 127.0.0.1 instead of localhost'],
   ['a data file in no folder', [...freePorts, '--data', '/nowhere/at/all.db'], {}, 1, 'its folder does not exist'],
   ['a folder as data file', [...freePorts, '--data', here], {}, 1, 'is not a file'],
   [

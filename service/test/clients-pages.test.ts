@@ -1,7 +1,3 @@
-// Tests service/src/clients/admin.ts, service/src/clients/client-form.ts, service/src/clients/clients-app.ts,
-// service/src/clients/confirm-password.ts, service/src/clients/manage-client.ts, service/src/clients/register-client.ts,
-// service/src/clients/registry.ts, service/src/clients/views/client-credentials.tsx, service/src/clients/views/clients-sign-in.tsx,
-// service/src/store/tables/list-clients.ts, service/src/store/tables/tenant/client-registry.ts.
 import { beforeEach, expect, test } from 'vitest'
 import type { Client, JournalEntry, Person, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -53,7 +49,7 @@ function events(): string[] {
   return service.dev.journal().flatMap((entry) => (isEvent(entry) && 'event' in entry ? [entry.event] : []))
 }
 
-test('an admin registers a client whose secret is shown once and works at once [S-060]', async () => {
+test('an admin registers a client whose secret is shown once and works at once', async () => {
   const { browser, page } = await signedIn(ada)
   expect(page.html).toContain('Demo public')
   expect(page.html).not.toContain('Other public')
@@ -80,7 +76,7 @@ test('a public client has no secret and logs in with PKCE', async () => {
   expect(one.html).not.toContain('Secrets')
 })
 
-test('two secrets work until the old one is retired, a third is refused [S-042]', async () => {
+test('two secrets work until the old one is retired, a third is refused', async () => {
   const { browser } = await signedIn(ada)
   const client = asClient(await register(browser))
   service.dev.advance(1_000)
@@ -103,7 +99,7 @@ test('two secrets work until the old one is retired, a third is refused [S-042]'
   expect(last.status).toBe(422)
 })
 
-test('a deactivated client is refused everywhere, and works again when activated [S-061]', async () => {
+test('a deactivated client is refused everywhere, and works again when activated', async () => {
   const client = clientOf(service, 'Demo public')
   const tokens = await login(service, { client })
   const { browser } = await signedIn(ada)
@@ -124,7 +120,7 @@ test('a deactivated client is refused everywhere, and works again when activated
 })
 
 test.each(['activity', 'secrets', 'secrets/retire'])(
-  'a client id that no database can hold is as unknown as any: %s [S-088]',
+  'a client id that no database can hold is as unknown as any: %s',
   async (action) => {
     const { browser, page } = await signedIn(ada)
     const token = (await browser.get(`${page.url}/new`)).hidden(clientsPath).token ?? ''
@@ -145,7 +141,7 @@ test.each([
   ['a bad redirect URI', { redirect_uris: 'javascript:x' }],
   ['plain http', { redirect_uris: 'http://example.com/cb' }],
   ['one redirect URI twice', { redirect_uris: `${redirectUri}\r\n${redirectUri}` }],
-])('%s is 422 and registers nothing [S-059 S-002]', async (_, fields) => {
+])('%s is 422 and registers nothing', async (_, fields) => {
   const { browser } = await signedIn(ada)
   const page = await register(browser, fields)
   expect(page.status).toBe(422)
@@ -154,7 +150,7 @@ test.each([
   expect(list.html.match(/app_\w{32}/g)?.length).toBe(2 * 2)
 })
 
-test('ids are ours, random, and unlike those of people; a chosen one is ignored; 100 emoji are a name [S-059]', async () => {
+test('ids are ours, random, and unlike those of people; a chosen one is ignored; 100 emoji are a name', async () => {
   const { browser } = await signedIn(ada)
   const ids = new Set<string>()
   for (const name of ['A', 'A', '😀'.repeat(100)]) {
@@ -165,7 +161,7 @@ test('ids are ours, random, and unlike those of people; a chosen one is ignored;
   for (const id of ids) expect(id).toMatch(/^app_[0-9a-f]{32}$/)
 })
 
-test('a tenant has at most 1,000 clients: the page refuses the next one [A-57]', async () => {
+test('a tenant has at most 1,000 clients: the page refuses the next one', async () => {
   const { store } = assembly.context
   const { clients } = store.forTenant('demo')
   const here = await clients.count()
@@ -188,7 +184,7 @@ test('a tenant has at most 1,000 clients: the page refuses the next one [A-57]',
   expect(await clients.count()).toBe(1_000)
 })
 
-test('the list of clients is read by one query, however many clients there are [A-57]', async () => {
+test('the list of clients is read by one query, however many clients there are', async () => {
   const { browser } = await signedIn(ada)
   const { clients } = assembly.context.store.forTenant('demo')
   for (const id of ['app_z', 'app_a', 'app_m']) {
@@ -206,7 +202,7 @@ test('the list of clients is read by one query, however many clients there are [
   expect(queries).toHaveLength(1)
 })
 
-test('markup in a name stays text [S-060]', async () => {
+test('markup in a name stays text', async () => {
   const { browser } = await signedIn(ada)
   const page = await register(browser, { name: '<img src=x onerror=alert(1)>' })
   for (const { html } of [page, await browser.get(service.authUrl + clientsPath)]) {
@@ -215,7 +211,7 @@ test('markup in a name stays text [S-060]', async () => {
   }
 })
 
-test('without signing in there is a sign-in page, and a plain user gets no further [S-060]', async () => {
+test('without signing in there is a sign-in page, and a plain user gets no further', async () => {
   const browser = new Browser(service.fetch)
   for (const path of ['', '/new', '/app_1']) {
     const page = await browser.get(service.authUrl + clientsPath + path)
@@ -231,7 +227,7 @@ test('without signing in there is a sign-in page, and a plain user gets no furth
   }
 })
 
-test("another tenant's admin finds nothing: 404 to see, and nothing changes [S-060]", async () => {
+test("another tenant's admin finds nothing: 404 to see, and nothing changes", async () => {
   const { browser } = await signedIn(personOf(service, 'ola'))
   const { clientId } = clientOf(service, 'Demo confidential')
   const token = (await browser.get(service.authUrl + clientsPath)).hidden(`${clientsPath}/sign-out`).token ?? ''
@@ -259,7 +255,7 @@ test.each([
   ['with a made-up token', () => ({ token: 'x'.repeat(43) }), {}],
   ['from another origin', (token: string) => ({ token }), { origin: 'https://evil.example' }],
   ['from another site', (token: string) => ({ token }), { 'sec-fetch-site': 'cross-site' }],
-])('a form %s is 403 [S-060]', async (_, fields, headers) => {
+])('a form %s is 403', async (_, fields, headers) => {
   const { browser, page } = await signedIn(ada)
   const { token = '' } = page.hidden(`${clientsPath}/sign-out`)
   const asked = { name: 'Mine', kind: 'public', redirect_uris: redirectUri, password: ada.password, ...fields(token) }
@@ -272,7 +268,7 @@ test.each([
   expect(events()).not.toContain('client_created')
 })
 
-test("another session's token and another browser's sign-in token are 403 [S-060]", async () => {
+test("another session's token and another browser's sign-in token are 403", async () => {
   const first = await signedIn(ada)
   const second = await signedIn(ada)
   const token = first.page.hidden(`${clientsPath}/sign-out`).token ?? ''
@@ -283,7 +279,7 @@ test("another session's token and another browser's sign-in token are 403 [S-060
   expect(planted.status).toBe(403)
 })
 
-test('a secret needs the password again, and wrong ones are slowed down [S-060]', async () => {
+test('a secret needs the password again, and wrong ones are slowed down', async () => {
   // However long the pages take here, no wait is over before its time.
   service.dev.freeze()
   const { browser } = await signedIn(ada)
@@ -301,7 +297,7 @@ test('a secret needs the password again, and wrong ones are slowed down [S-060]'
   expect((await browser.submit(page, `${path}/secrets`, { password: ada.password })).status).toBe(200)
 })
 
-test('every change is one event with actor, client and tenant, and without a secret [S-087]', async () => {
+test('every change is one event with actor, client and tenant, and without a secret', async () => {
   const { browser } = await signedIn(ada)
   const { clientId, clientSecret = '-' } = asClient(await register(browser))
   const path = `${clientsPath}/${clientId}`
@@ -322,7 +318,7 @@ test('every change is one event with actor, client and tenant, and without a sec
   for (const text of [clientSecret, shown(rotated, 'client-secret'), ada.password]) expect(log).not.toContain(text)
 })
 
-test('the pages carry the strict headers, and signing out ends the session [S-012 S-023]', async () => {
+test('the pages carry the strict headers, and signing out ends the session', async () => {
   const { browser, page } = await signedIn(ada)
   expect(page.response.headers.get('content-security-policy')).toContain("default-src 'none'")
   expect(page.response.headers.get('cache-control')).toBe('no-store')

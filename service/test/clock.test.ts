@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createClock } from '../src/state/clock.ts'
 
-test('a wall clock that steps back does not take the service along [S-057]', () => {
+test('a wall clock that steps back does not take the service along', () => {
   let wallMs = 10_000
   const clock = createClock(() => wallMs)
   expect(clock.nowMs()).toBe(10_000)
@@ -9,7 +9,7 @@ test('a wall clock that steps back does not take the service along [S-057]', () 
   expect(clock.nowMs()).toBe(10_000)
 })
 
-test('the clock can be moved ahead and stopped, and goes on from where it stood [S-057]', () => {
+test('the clock can be moved ahead and stopped, and goes on from where it stood', () => {
   let wallMs = 0
   const clock = createClock(() => wallMs)
   clock.advance(500)

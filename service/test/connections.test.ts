@@ -96,7 +96,7 @@ async function sip(socket: Socket, bytesAtOnce: number): Promise<number> {
   return taken
 }
 
-test('an answer of which the client takes nothing is given up [S-085]', async () => {
+test('an answer of which the client takes nothing is given up', async () => {
   const rig = await serve()
   for (let client = 0; client < 4; client += 1) send(rig.url, get('/big'))
   await until(() => rig.begun.length === 4)
@@ -104,7 +104,7 @@ test('an answer of which the client takes nothing is given up [S-085]', async ()
   expect(await tookToCloseMs(rig)).toBeLessThan(15_000)
 })
 
-test('an answer that is taken slowly is sent to its end, unless it takes longer than an answer may [S-085]', async () => {
+test('an answer that is taken slowly is sent to its end, unless it takes longer than an answer may', async () => {
   // More than a loaded machine makes this process wait.
   const stalledResponseMs = 1_500
   const whole = await serve({ ...quick, stalledResponseMs, responseMs: 120_000 })
@@ -118,7 +118,7 @@ test('an answer that is taken slowly is sent to its end, unless it takes longer 
   expect(cut).toBeLessThan(bigBytes)
 })
 
-test('an answer that takes long to prepare is not given up, but is once nothing of it is taken [S-085]', async () => {
+test('an answer that takes long to prepare is not given up, but is once nothing of it is taken', async () => {
   const rig = await serve()
   const patient = exchangeBytes(rig.url, ['GET /held HTTP/1.1', 'Host: x'])
   const stalled = send(rig.url, get('/held-big'))
@@ -135,7 +135,7 @@ async function laterRequest({ url }: Rig): Promise<void> {
   expect(statusOf(await exchangeBytes(url, ['GET /small/later HTTP/1.1', 'Host: x']))).toBe(200)
 }
 
-test('requests of one connection are answered one after the other, so that few answers wait in memory [S-085]', async () => {
+test('requests of one connection are answered one after the other, so that few answers wait in memory', async () => {
   const rig = await serve({ ...quick, stalledResponseMs: 20_000 })
   const paths = Array.from({ length: 10 }, (_, index) => `/big/${index}`)
   const socket = send(rig.url, paths.map(get).join(''))
@@ -156,7 +156,7 @@ test('requests of one connection are answered one after the other, so that few a
   expect([...text.matchAll(/HTTP\/1\.1 200 /g)]).toHaveLength(2)
 })
 
-test('a connection that sends more requests than may wait is closed [S-085]', async () => {
+test('a connection that sends more requests than may wait is closed', async () => {
   const rig = await serve()
   const socket = send(rig.url, Array.from({ length: 40 }, (_, index) => get(`/held/${index}`)).join(''))
   await once(socket.resume(), 'close')
@@ -175,7 +175,7 @@ const few = {
   maxConnectionsPerAddress: 4,
 }
 
-test('silent connections of one address give way to new ones of it, and leave room for other addresses [S-085]', async () => {
+test('silent connections of one address give way to new ones of it, and leave room for other addresses', async () => {
   const rig = await serve(few)
   const silent = Array.from({ length: 6 }, () => send(rig.url, 'GET / HTTP/1.1\r\nX-', '127.0.0.2').resume())
   const isClosed = (): boolean[] => silent.map(({ destroyed }) => destroyed)
@@ -186,7 +186,7 @@ test('silent connections of one address give way to new ones of it, and leave ro
   await expect.poll(isClosed).toEqual([true, true, true, false, false, false])
 })
 
-test('when all connections are taken the oldest silent one gives way, of any address [S-085]', async () => {
+test('when all connections are taken the oldest silent one gives way, of any address', async () => {
   const rig = await serve({ ...few, maxConnectionsPerAddress: 3 })
   const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4'].flatMap((address) => [address, address, address])
   const silent: Socket[] = []
@@ -200,7 +200,7 @@ test('when all connections are taken the oldest silent one gives way, of any add
   expect(silent.filter(({ destroyed }) => destroyed)).toHaveLength(1)
 })
 
-test('connections that are being answered never give way: one more of their address is closed [S-085]', async () => {
+test('connections that are being answered never give way: one more of their address is closed', async () => {
   const rig = await serve(few)
   const busy = Array.from({ length: 4 }, (_, index) => send(rig.url, get(`/held/${index}`)))
   await until(() => rig.begun.length === 4)
@@ -211,7 +211,7 @@ test('connections that are being answered never give way: one more of their addr
   expect(answers.map(([bytes]) => statusOf(String(bytes)))).toEqual([200, 200, 200, 200])
 })
 
-test('an answer that is being sent is sent to its end while the service stops [S-089]', async () => {
+test('an answer that is being sent is sent to its end while the service stops', async () => {
   const rig = await serve({ ...quick, stalledResponseMs: 20_000 })
   const socket = send(rig.url, get('/big'))
   await until(() => rig.begun.length === 1)
@@ -226,7 +226,7 @@ test('an answer that is being sent is sent to its end while the service stops [S
   expect(taken).toBeGreaterThan(bigBytes)
 })
 
-test('connections that only wait for another request do not hold up the stop [S-089]', async () => {
+test('connections that only wait for another request do not hold up the stop', async () => {
   const rig = await serve()
   const kept = send(rig.url, get('/small'))
   // On a busy machine its idle time can be over before the stop.
@@ -244,7 +244,7 @@ test('connections that only wait for another request do not hold up the stop [S-
   expect(performance.now() - startMs).toBeLessThan(7_000)
 })
 
-test('an answer that no client takes does not hold up the stop for longer than 8 s [S-089]', async () => {
+test('an answer that no client takes does not hold up the stop for longer than 8 s', async () => {
   const rig = await serve({ ...quick, stalledResponseMs: 60_000 })
   send(rig.url, get('/big'))
   await until(() => rig.begun.length === 1)

@@ -28,7 +28,7 @@ async function signIn(options: LoginOptions = {}): Promise<Page> {
   return browser.submit(page, signInPath, { email, password })
 }
 
-test('a consent token works once, only for its own request, and other fields change nothing [S-014]', async () => {
+test('a consent token works once, only for its own request, and other fields change nothing', async () => {
   const page = await signIn()
   const other = await browser.get(authorizeUrl(service).url)
   const foreign = await browser.submit(page, consentPath, {
@@ -43,7 +43,7 @@ test('a consent token works once, only for its own request, and other fields cha
   expect({ status: again.status, codeCount: await codeCount() }).toEqual({ status: 400, codeCount: 1 })
 })
 
-test('of 20 approvals at once one counts [S-014]', async () => {
+test('of 20 approvals at once one counts', async () => {
   const page = await signIn()
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => browser.submit(page, consentPath, { decision: 'approve' })),
@@ -52,7 +52,7 @@ test('of 20 approvals at once one counts [S-014]', async () => {
   expect(await codeCount()).toBe(1)
 })
 
-test('another browser, a foreign origin and an old page get no code [S-014]', async () => {
+test('another browser, a foreign origin and an old page get no code', async () => {
   const page = await signIn()
   const stranger = new Browser(service.fetch)
   expect((await stranger.submit(page, consentPath, { decision: 'approve' })).status).toBe(400)
@@ -66,7 +66,7 @@ test('another browser, a foreign origin and an old page get no code [S-014]', as
   expect(await codeCount()).toBe(0)
 })
 
-test('when another user has signed in since, approving asks that user and issues nothing [S-015]', async () => {
+test('when another user has signed in since, approving asks that user and issues nothing', async () => {
   const otherTab = await browser.get(authorizeUrl(service).url)
   const shownToAda = await signIn()
   const { email, password } = personOf(service, 'rui')
@@ -76,7 +76,7 @@ test('when another user has signed in since, approving asks that user and issues
   expect(page.html).toContain('rui@demo.example')
 })
 
-test('consent shows client, tenant, meaning and return host as inert text, every time [S-016]', async () => {
+test('consent shows client, tenant, meaning and return host as inert text, every time', async () => {
   const db = rawDatabase(assembly.context.store.db)
   await db.updateTable('clients').set({ name: '<b>Bank</b>\u202e' }).where('name', '=', 'Demo public').execute()
   const client = service.clients[0]
@@ -89,7 +89,7 @@ test('consent shows client, tenant, meaning and return host as inert text, every
   expect((await browser.get(authorizeUrl(service, { client }).url)).html).toContain(consentPath)
 })
 
-test('denial issues nothing [S-018]', async () => {
+test('denial issues nothing', async () => {
   await authorize(service, { decision: 'deny' })
   expect(await codeCount()).toBe(0)
 })
@@ -98,7 +98,7 @@ test.each([
   ['clients', { active: 0 }, 'the client is inactive'],
   ['client_approvals', { active: 0 }, 'the tenant of this account has not approved the client'],
   ['client_approvals', { surfaces: '[]' }, 'the client may not use the API, because it lacks the api surface'],
-] as const)('no code when %s says %o, and the error says which it is [S-061]', async (table, change, description) => {
+] as const)('no code when %s says %o, and the error says which it is', async (table, change, description) => {
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   const { url } = await authorize(service)
   expect(url.searchParams.get('error')).toBe('unauthorized_client')
@@ -106,7 +106,7 @@ test.each([
   expect(await codeCount()).toBe(0)
 })
 
-test('a client that is not approved for the tenant of the person gets no code [S-061]', async () => {
+test('a client that is not approved for the tenant of the person gets no code', async () => {
   const { url } = await authorize(service, { person: personOf(service, 'ola') })
   expect(url.searchParams.get('error')).toBe('unauthorized_client')
   expect(url.searchParams.get('error_description')).toBe('the tenant of this account has not approved the client')

@@ -1,4 +1,3 @@
-// Tests service/src/http/middleware/cors.ts, service/src/store/migrations/009-page-origins.ts, service/src/store/tables/clients.ts.
 import { CompiledQuery } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { rawDatabase } from '../src/store/database.ts'
@@ -6,7 +5,7 @@ import { assemble, isOnPostgres } from './start.ts'
 import type { Statement } from './statements.ts'
 import { observe } from './statements.ts'
 
-test('a CORS check is one lookup by an index, however many redirect URIs are registered [S-080 A-57]', async () => {
+test('a CORS check is one lookup by an index, however many redirect URIs are registered', async () => {
   const assembly = await assemble()
   const { service, context } = assembly
   onTestFinished(() => service.close())

@@ -23,7 +23,7 @@ async function modesWith(dataFile: string): Promise<Record<string, string>> {
   return Object.fromEntries(modes)
 }
 
-test('a data file named by a symbolic link to nothing is made for its owner only [S-089]', async () => {
+test('a data file named by a symbolic link to nothing is made for its owner only', async () => {
   await symlink('target.db', join(folder, 'link.db'))
   await symlink(join(folder, 'link.db'), join(folder, 'second.db'))
   const modes = await modesWith(join(folder, 'second.db'))
@@ -47,7 +47,7 @@ test.each([
       await chmod(file, 0o664)
     },
   ],
-])('%s that others may read becomes its owner’s only [S-089]', async (_, make) => {
+])('%s that others may read becomes its owner’s only', async (_, make) => {
   const file = join(folder, 'data.db')
   await make(file)
   const modes = await modesWith(file)

@@ -1,5 +1,3 @@
-// Tests service/src/cli/clients.ts, service/src/cli/export.ts, service/src/cli/failures.ts, service/src/cli/reset-password.ts,
-// service/src/store/engine/open-engine.ts, service/src/store/migrate.ts, service/src/store/store.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

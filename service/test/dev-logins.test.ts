@@ -1,4 +1,3 @@
-// Tests service/src/dev/views/dev-journal.tsx, service/src/dev/views/login.tsx, service/src/state/login-traces.ts.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Service } from '../src/index.ts'
 import { createClock } from '../src/state/clock.ts'
@@ -49,7 +48,7 @@ async function loginByPages(name = 'ada'): Promise<string[]> {
   return secrets.map((secret) => secret ?? 'missing')
 }
 
-test('the dev page lists each login, and its page shows request by request what was sent where [S-086]', async () => {
+test('the dev page lists each login, and its page shows request by request what was sent where', async () => {
   await loginByPages()
   expect(plain((await view('')).html)).toMatch(
     /Login 1, [\d:.]+ Demo public ada@demo.example Authorize 200, Sign in 403, Sign in 200, Consent 303, Exchange 200, Refresh 200 /,
@@ -114,7 +113,7 @@ test('further requests of a login that the dev page no longer keeps are listed a
   expect((await listed())[0]).toBe('Login 22, Demo public ada@demo.example Sign in 200, Consent 303')
 })
 
-test('equal fingerprints on the page of a login are the same secret, and two logins share none [S-086]', async () => {
+test('equal fingerprints on the page of a login are the same secret, and two logins share none', async () => {
   await loginByPages()
   await loginByPages()
   const fingerprintOf = (row: string | undefined, name: string): string | undefined =>
@@ -129,7 +128,7 @@ test('equal fingerprints on the page of a login are the same secret, and two log
   expect(fingerprintOf(otherApproved, 'code')).not.toBe(fingerprintOf(approved, 'code'))
 })
 
-test('no page about logins holds a code, token, verifier, challenge or password of a login [S-086]', async () => {
+test('no page about logins holds a code, token, verifier, challenge or password of a login', async () => {
   const secrets = await loginByPages('rui')
   await service.fetch(
     `${service.authUrl}/auth/v1/authorize?client_id=pasted-secret&redirect_uri=https://x.example/pasted-secret`,
@@ -234,7 +233,7 @@ test('the values of a request are read when its login is shown, and not with the
   expect(logins.find('1')?.steps[0]?.sent).toEqual([['state', 'xyz']])
 })
 
-test('a member of a token request that is no text is not shown, and its page opens [S-086 A-65]', async () => {
+test('a member of a token request that is no text is not shown, and its page opens', async () => {
   await refresh(service, clientOf(service, 'Demo public'), 'unknown', { state: 5 })
   const { html, status } = await view('/logins/1')
   expect(status).toBe(200)

@@ -96,7 +96,7 @@ test.each([
   expect((await press(action, fields)).status).toBe(422)
 })
 
-test('the buttons of the dev page set each refusal of the API and take it back [S-064]', async () => {
+test('the buttons of the dev page set each refusal of the API and take it back', async () => {
   const { access_token: token } = await login(service)
   const body = () => ({ agent_name: crypto.randomUUID(), description: 'x', parent_agent_type: 'x' })
   const status = async () => (await callApi(service, { token, path: '/api/parent_agents', body: body() })).status
@@ -125,7 +125,7 @@ test('the buttons of the dev page set each refusal of the API and take it back [
   }).toEqual({ status: 422, hasMessage: true })
 })
 
-test('the dev page takes forms of its own only, and is not there without dev [S-083]', async () => {
+test('the dev page takes forms of its own only, and is not there without dev', async () => {
   const body = async () =>
     new URLSearchParams({ action: 'expire', token: (await page()).hidden('/_dev/do').token ?? '' })
   const send = async (headers: Record<string, string>) => {

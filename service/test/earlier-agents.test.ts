@@ -1,5 +1,3 @@
-// Tests service/src/store/index-agents.ts, service/src/store/migrations/010-agent-trigrams.ts,
-// service/src/store/tables/tenant/candidates.ts.
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openStore } from '../src/store/store.ts'
@@ -12,7 +10,7 @@ import { isOnPostgres } from './start.ts'
 const data = earlierData()
 const { opened } = data
 
-test('a start adds the agents of earlier versions to the index of texts, and data that may not be migrated stay as they are [A-94]', async () => {
+test('a start adds the agents of earlier versions to the index of texts, and data that may not be migrated stay as they are', async () => {
   await opened(async (db) => {
     await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
     const models = llmModelsOf(db, 't')

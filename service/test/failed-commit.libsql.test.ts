@@ -1,4 +1,3 @@
-// Tests service/src/store/engine/engine.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +7,7 @@ import { failCommits } from './failed-commit.ts'
 import { clientOf, login, refresh } from './login.ts'
 import { assemble } from './start.ts'
 
-test('after a failed commit the data file is free for another process [S-088]', async () => {
+test('after a failed commit the data file is free for another process', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-commit-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const dataFile = join(folder, 'data.db')

@@ -1,4 +1,3 @@
-// Tests service/src/http/unexpected-error.ts, service/src/store/engine/transact.ts.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -145,7 +144,7 @@ async function tried({ table, success, prepare }: Scene, state?: string): Promis
 /** As PostgreSQL says it. */
 const diskFull = '53100'
 
-describe.each(Object.entries(scenes))('%s [S-088]', (name, scene) => {
+describe.each(Object.entries(scenes))('%s', (name, scene) => {
   test('a commit that fails is a 500 with an id, changes nothing, and the same request succeeds later', async () => {
     const { status, text, retryAfter } = await tried(scene)
     expect({ status, retryAfter }).toEqual({ status: 500, retryAfter: null })
@@ -155,7 +154,7 @@ describe.each(Object.entries(scenes))('%s [S-088]', (name, scene) => {
   // Only PostgreSQL tells why.
   if (!isOnPostgres()) return
 
-  test('a commit that the database has no room for is 503, and changes nothing [D-36]', async () => {
+  test('a commit that the database has no room for is 503, and changes nothing', async () => {
     const { status, text, retryAfter } = await tried(scene, diskFull)
     expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: '1' })
     expect(text).toMatch(scene.unavailable)
@@ -174,7 +173,7 @@ describe.each(Object.entries(scenes))('%s [S-088]', (name, scene) => {
   })
 })
 
-test('after a refresh whose commit failed the family lives on: the next rotation counts, no replay is seen [S-088 S-050]', async () => {
+test('after a refresh whose commit failed the family lives on: the next rotation counts, no replay is seen', async () => {
   const client = clientOf(service, 'Demo public')
   const first = await login(service)
   const mend = await failing('refresh_tokens')

@@ -41,7 +41,7 @@ function attempts(count: number, lane: AttemptPlace['lane'] = 'stranger'): Promi
   })
 }
 
-test('two slow hashes run at once, thirty-two attempts wait, and the next are busy without a hash [S-021]', async () => {
+test('two slow hashes run at once, thirty-two attempts wait, and the next are busy without a hash', async () => {
   const all = attempts(120)
   await setImmediate()
   expect(begun).toHaveLength(2)
@@ -59,7 +59,7 @@ test('two slow hashes run at once, thirty-two attempts wait, and the next are bu
   expect(await again).toBe('match')
 })
 
-test('an account that exists waits in the same line as one that does not [S-020]', async () => {
+test('an account that exists waits in the same line as one that does not', async () => {
   const all = attempts(34)
   const known = passwords.verify('wrong-password', stored, { lane: 'stranger', account: 'the last' })
   expect({ known: await known, begunCount: begun.length }).toEqual({ known: 'busy', begunCount: 2 })
@@ -67,7 +67,7 @@ test('an account that exists waits in the same line as one that does not [S-020]
   await Promise.all(all)
 })
 
-test('browsers that signed in before have a line of their own, and go first where one of them runs at most [S-021]', async () => {
+test('browsers that signed in before have a line of their own, and go first where one of them runs at most', async () => {
   const strangers = attempts(40)
   const known = attempts(33, 'device')
   expect(await known.at(-1)).toBe('busy')
@@ -78,7 +78,7 @@ test('browsers that signed in before have a line of their own, and go first wher
   expect(begun.slice(3, 7)).toEqual(['device 0', 'stranger 2', 'device 1', 'stranger 3'])
 })
 
-test('browsers of two accounts that try without a pause leave every other turn to strangers [S-021]', async () => {
+test('browsers of two accounts that try without a pause leave every other turn to strangers', async () => {
   const known = ['first', 'second'].flatMap((account) =>
     [0, 1, 2, 3, 4].map((turn) => passwords.verify(`${account} ${turn}`, undefined, { lane: 'device', account })),
   )
@@ -93,7 +93,7 @@ test('browsers of two accounts that try without a pause leave every other turn t
   expect(begun.indexOf('stranger 2')).toBeLessThan(8)
 })
 
-test('what waits is dropped at the end, and nothing waits any more [S-089]', async () => {
+test('what waits is dropped at the end, and nothing waits any more', async () => {
   const all = [...attempts(10), ...attempts(10, 'device')]
   await setImmediate()
   passwords.refuseWaiting()
@@ -104,7 +104,7 @@ test('what waits is dropped at the end, and nothing waits any more [S-089]', asy
   expect(begun).toHaveLength(2)
 })
 
-test('a hash that fails gives its turn on [S-021]', async () => {
+test('a hash that fails gives its turn on', async () => {
   let failures = 0
   const failing = createPasswords({
     scheme: 'scrypt',
@@ -124,7 +124,7 @@ test('a hash that fails gives its turn on [S-021]', async () => {
 })
 
 test.each(['device', 'stranger'] as const)(
-  'of one account one %s attempt is hashed at a time and four wait, so that others get their turn beside it [S-021]',
+  'of one account one %s attempt is hashed at a time and four wait, so that others get their turn beside it',
   async (lane) => {
     const same = Array.from({ length: 40 }, (_, index) =>
       passwords.verify(`same ${index}`, undefined, { lane, account: 'same' }),
@@ -141,7 +141,7 @@ test.each(['device', 'stranger'] as const)(
   },
 )
 
-test('strangers who try an account keep none of its own browsers waiting [S-021]', async () => {
+test('strangers who try an account keep none of its own browsers waiting', async () => {
   const stranger = passwords.verify('of a stranger', undefined, { lane: 'stranger', account: 'same' })
   const own = passwords.verify('of the owner', undefined, { lane: 'device', account: 'same' })
   await setImmediate()
@@ -150,7 +150,7 @@ test('strangers who try an account keep none of its own browsers waiting [S-021]
   await Promise.all([stranger, own])
 })
 
-test('once the line is dropped, no attempt begins a hash although none runs [S-089]', async () => {
+test('once the line is dropped, no attempt begins a hash although none runs', async () => {
   passwords.refuseWaiting()
   expect(await passwords.verify('late', undefined, { lane: 'device', account: 'late' })).toBe('busy')
   expect(begun).toEqual([])

@@ -1,5 +1,3 @@
-// Tests service/src/server/operations.ts, service/src/server/starting-response.ts, service/src/store/engine/failures.ts,
-// service/src/store/migrate.ts, service/src/telemetry/limits.ts.
 import { DEFAULT_MIGRATION_TABLE, sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { timersOfWork } from '../../test/support/timers-of-work.ts'
@@ -123,7 +121,7 @@ test('probes at the same time share one look at the database', async () => {
   expect(statements).toBe(1)
 })
 
-test('probes of a database that hangs end after two seconds each and wait for one query, until its time has passed [A-86]', async () => {
+test('probes of a database that hangs end after two seconds each and wait for one query, until its time has passed', async () => {
   const { service, context } = await assemble()
   onTestFinished(service.close)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -150,7 +148,7 @@ test('probes of a database that hangs end after two seconds each and wait for on
   expect(timers.pendingCount()).toBe(0)
 })
 
-test('a probe of a database that hangs keeps no process alive [A-86]', async () => {
+test('a probe of a database that hangs keeps no process alive', async () => {
   const { service, context } = await assemble()
   onTestFinished(service.close)
   const timers = vi.spyOn(globalThis, 'setTimeout')

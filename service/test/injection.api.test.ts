@@ -86,7 +86,7 @@ function groups(texts: string[], columns: number): string[][] {
   return texts.flatMap((_, index) => (index % size === 0 ? [texts.slice(index, index + size)] : []))
 }
 
-test(`as a value of a text column ${corpus.length} strings equal exactly what is equal to them [P-21 S-071]`, async () => {
+test(`as a value of a text column ${corpus.length} strings equal exactly what is equal to them`, async () => {
   const [storable, unstorable] = [corpus.filter((text) => !isUnstorable(text)), corpus.filter(isUnstorable)]
   for (const [path, columns, [known]] of [
     [agentSearch, ['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant'], demoAgents],
@@ -115,7 +115,7 @@ test(`as a value of a text column ${corpus.length} strings equal exactly what is
   expect(different).toEqual([])
 })
 
-test(`as search_value ${corpus.length} strings find exactly the rows that hold them [P-21 S-069 S-071]`, async () => {
+test(`as search_value ${corpus.length} strings find exactly the rows that hold them`, async () => {
   const texts = demoAgents.map(({ agent_name, agent_key, display_name, description }) =>
     [agent_name, agent_key, display_name, description].map((field) => field.toLowerCase()),
   )
@@ -134,7 +134,7 @@ test(`as search_value ${corpus.length} strings find exactly the rows that hold t
   expect(different).toEqual([])
 })
 
-test(`as a name, an operator or a value of another type ${corpus.length} strings are 422, each by itself [P-21 S-070 S-071]`, async () => {
+test(`as a name, an operator or a value of another type ${corpus.length} strings are 422, each by itself`, async () => {
   const expected = [
     ...['limit', 'offset', 'active', 'filters.0.column', 'filters.1.operator', 'filters.2.operator'],
     ...['filters.3.value', 'filters.4.value', 'filters.5.value', 'filters.6'],
@@ -163,7 +163,7 @@ test(`as a name, an operator or a value of another type ${corpus.length} strings
   expect(different).toEqual([])
 })
 
-test(`${corpus.length} strings are created as they are or refused, and touch nothing else [P-21 S-071 S-074]`, async () => {
+test(`${corpus.length} strings are created as they are or refused, and touch nothing else`, async () => {
   let created = 0
   for (const [index, text] of corpus.entries()) {
     const body = { agent_name: `${text} ${index}`, description: text, parent_agent_type: `T${text}`, tenant: text }
@@ -190,7 +190,7 @@ test(`${corpus.length} strings are created as they are or refused, and touch not
   expect(await count('context_groups')).toBeGreaterThanOrEqual(created)
 })
 
-test(`as an id in the path and as a bearer token ${corpus.length} strings find nothing [P-21 S-071]`, async () => {
+test(`as an id in the path and as a bearer token ${corpus.length} strings find nothing`, async () => {
   for (const text of corpus) {
     const id = encodeURIComponent(text.replace(/\p{Cs}/gu, '\ufffd'))
     // A dot segment leads to another path, which is not there; a number may be an agent's.
@@ -202,7 +202,7 @@ test(`as an id in the path and as a bearer token ${corpus.length} strings find n
   }
 })
 
-test('after all of it nothing is changed, and no text of a statement holds what was sent [P-21 S-071]', async () => {
+test('after all of it nothing is changed, and no text of a statement holds what was sent', async () => {
   expect((await everything()) === before).toBe(true)
   expect(sql.size).toBeGreaterThan(10)
   const telling = corpus.filter((text) => text.length > 4 && !/^\w*$/.test(text))

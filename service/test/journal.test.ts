@@ -14,7 +14,7 @@ test('the journal keeps the last 10,000 entries, in order', () => {
   expect(entries.map(({ atMs }) => atMs)).toEqual(Array.from({ length: 10_000 }, (_, index) => 15_501 + index))
 })
 
-test('the journal holds no fragment of a request target [S-086]', async () => {
+test('the journal holds no fragment of a request target', async () => {
   const service = await startService()
   onTestFinished(service.close)
   await exchangeBytes(service.authUrl, ['GET /a#secret HTTP/1.1', `Host: ${new URL(service.authUrl).host}`])

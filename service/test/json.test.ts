@@ -72,24 +72,20 @@ const rules = fc.record({
   repeatedMembers: fc.constantFrom('refuse', 'last'),
 })
 
-test(
-  'JSON is read as JSON.parse reads it; what nests too deep or repeats a member is refused [P-12 S-074]',
-  options,
-  () => {
-    fc.assert(
-      fc.property(tree, rules, fc.nat(1), (value, rule, spelling) => {
-        const { json, fault } = write(value, rule as JsonRules, spelling)
-        expect({ json, result: parseJson(json, rule as JsonRules) }).toEqual({
-          json,
-          result: fault ?? { kind: 'value', value: JSON.parse(json) },
-        })
-      }),
-      { numRuns },
-    )
-  },
-)
+test('JSON is read as JSON.parse reads it; what nests too deep or repeats a member is refused', options, () => {
+  fc.assert(
+    fc.property(tree, rules, fc.nat(1), (value, rule, spelling) => {
+      const { json, fault } = write(value, rule as JsonRules, spelling)
+      expect({ json, result: parseJson(json, rule as JsonRules) }).toEqual({
+        json,
+        result: fault ?? { kind: 'value', value: JSON.parse(json) },
+      })
+    }),
+    { numRuns },
+  )
+})
 
-test('any text: malformed when JSON.parse says so, and nothing is thrown [P-12 S-074]', options, () => {
+test('any text: malformed when JSON.parse says so, and nothing is thrown', options, () => {
   const pieces = fc.constantFrom(
     '{',
     '}',
@@ -132,7 +128,7 @@ test('any text: malformed when JSON.parse says so, and nothing is thrown [P-12 S
 })
 
 test.each(['[', '{"a":', '"', '\\', '[],', '{"a":1},', '"a":1,', '1,', ' '])(
-  'the largest body of %j takes less than 50 ms [P-12]',
+  'the largest body of %j takes less than 50 ms',
   async (unit) => {
     for (const [most, repeatedMembers] of [
       [262_144, 'last'],

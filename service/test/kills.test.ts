@@ -1,6 +1,5 @@
 // @module-tag slow
 
-// Tests service/src/server/listener.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -37,7 +36,7 @@ afterAll(async () => {
   for (const step of undo.reverse()) await step()
 })
 
-test(`${kills} SIGKILLs under load: every family goes on with exactly one live leaf [S-047 S-089 P-09 D-34]`, async () => {
+test(`${kills} SIGKILLs under load: every family goes on with exactly one live leaf`, async () => {
   const report = await killStorm({ command, data, kills, seed: 20_270_131 })
   expect(report).toMatchObject({ kills, leafless: [], doubled: [], lost: [] })
   // A storm in which little happened proves little.
@@ -56,7 +55,7 @@ async function readState(service: ServiceProcess): Promise<{ faults: unknown[] }
   return (await answer.json()) as { faults: unknown[] }
 }
 
-test('SIGTERM answers what is running, refuses what is new, and ends within 10 s beside a client that never finishes [S-089]', async () => {
+test('SIGTERM answers what is running, refuses what is new, and ends within 10 s beside a client that never finishes', async () => {
   const service = await startProcess(command, { data })
   const rule = { match: { path: '/auth/v1/token' }, effect: { delayMs: 2_000 }, times: 1 }
   await service.fetch(`${service.authUrl}/_dev/faults`, {

@@ -13,7 +13,7 @@ async function assumption(id: string): Promise<string> {
   return text.split('\n').find((line) => line.startsWith(`| ${id} |`)) ?? ''
 }
 
-test('the limits of hashing are those that ASSUMPTIONS.md and --help name [S-021]', async () => {
+test('the limits of hashing are those that ASSUMPTIONS.md and --help name', async () => {
   const { hashesAtOnce, hashesWaiting, hashesWaitingPerAccount, hashRetryMs } = credentialLimits
   expect({ hashesAtOnce, hashesWaiting, hashesWaitingPerAccount, hashRetryMs }).toEqual({
     hashesAtOnce: 2,
@@ -26,7 +26,7 @@ test('the limits of hashing are those that ASSUMPTIONS.md and --help name [S-021
   expect(helpText).toContain('2 passwords are hashed at once and 32 attempts wait; the next gets 503')
 })
 
-test('the limits of failures are those that ASSUMPTIONS.md and --help name [S-021 S-044]', async () => {
+test('the limits of failures are those that ASSUMPTIONS.md and --help name', async () => {
   const { device, accountAddress, account, signInAddress, client, clientAddress } = throttlePolicies
   const dayMs = 24 * 60 * minuteMs
   const own = { freeFailures: 5, firstDelayMs: 1_000, stop: { failures: 100, delayMs: dayMs }, rememberMs: dayMs }
@@ -60,7 +60,7 @@ test('the limits of failures are those that ASSUMPTIONS.md and --help name [S-02
   ])
 })
 
-test('trusted proxies are those that ASSUMPTIONS.md and --help name [S-090]', async () => {
+test('trusted proxies are those that ASSUMPTIONS.md and --help name', async () => {
   expect(await assumption('A-72')).toContain('`--trusted-proxies n`, 0 to 10')
   expect(helpText).toContain(
     '--trusted-proxies N    how many reverse proxies are in front of the service; each must append',

@@ -1,4 +1,3 @@
-// Tests service/src/http/middleware/journal-requests.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -92,7 +91,7 @@ function overSockets({ authUrl, baseUrl, people, clients }: Service): Service {
   return { authUrl, baseUrl, people, clients, fetch: (input, init) => fetch(input, init) }
 }
 
-test('after all kinds of traffic the journal holds no eight characters of any secret [S-086 P-13]', async () => {
+test('after all kinds of traffic the journal holds no eight characters of any secret', async () => {
   const service = await startService({ dev: 'on' })
   await stir(overSockets(service))
   const session = await service.dev.mintSessionToken('ada@demo.example')
@@ -106,7 +105,7 @@ test('after all kinds of traffic the journal holds no eight characters of any se
   await service.close()
 })
 
-test('no request writes more than one line of printable text into the journal [S-086]', async () => {
+test('no request writes more than one line of printable text into the journal', async () => {
   const service = await startService({ dev: 'on' })
   const { port, host } = new URL(service.baseUrl)
   const hostile = [
@@ -131,7 +130,7 @@ test('no request writes more than one line of printable text into the journal [S
   await service.close()
 })
 
-test('a running agent-service prints its start and nothing else, for all that is sent to it [S-086]', async () => {
+test('a running agent-service prints its start and nothing else, for all that is sent to it', async () => {
   const command = await serverUrl('command')
   const child = spawn(process.execPath, [command, '--dev', '--json', '--auth-port', '0', '--base-port', '0'])
   onTestFinished(() => void child.kill('SIGKILL'))

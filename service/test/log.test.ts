@@ -37,7 +37,7 @@ async function startLogging(format: string): Promise<Logged> {
   }
 }
 
-test('--log json writes one line of JSON for each request and event, with its id and time, and no secret [S-086]', async () => {
+test('--log json writes one line of JSON for each request and event, with its id and time, and no secret', async () => {
   const { service, child, stop } = await startLogging('json')
   const client = clientOf(service, 'Demo public')
   const { password } = personOf(service, 'ada')

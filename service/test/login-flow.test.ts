@@ -1,4 +1,3 @@
-// Tests service/src/token/issue-tokens.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import { agentSearch, authorize, callApi, clientOf, exchange, login, refresh } from './login.ts'
@@ -12,7 +11,7 @@ afterEach(async () => {
   await service.close()
 })
 
-test('a public client logs in, calls the API and refreshes [S-026]', async () => {
+test('a public client logs in, calls the API and refreshes', async () => {
   // Half a second between issuing and answering would leave 599 s.
   service.dev.freeze()
   const tokens = await login(service)
@@ -24,7 +23,7 @@ test('a public client logs in, calls the API and refreshes [S-026]', async () =>
   expect(answer.status).toBe(200)
 })
 
-test.each(['with', 'without'] as const)('a confidential client logs in %s PKCE [S-031]', async (pkce) => {
+test.each(['with', 'without'] as const)('a confidential client logs in %s PKCE', async (pkce) => {
   const client = clientOf(service, 'Demo confidential')
   const tokens = await login(service, { client, pkce })
   const found = await callApi(service, { token: tokens.access_token, path: '/api/llm_models/search', body: {} })
@@ -32,7 +31,7 @@ test.each(['with', 'without'] as const)('a confidential client logs in %s PKCE [
   expect((await refresh(service, client, tokens.refresh_token)).status).toBe(200)
 })
 
-test('denial comes back as access_denied with the state and without a code [S-018]', async () => {
+test('denial comes back as access_denied with the state and without a code', async () => {
   const { url } = await authorize(service, { decision: 'deny', state: 'abc' })
   expect(url.origin + url.pathname).toBe('https://app.demo.example/callback')
   expect(Object.fromEntries(url.searchParams)).toEqual({ error: 'access_denied', state: 'abc' })

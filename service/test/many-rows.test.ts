@@ -1,5 +1,3 @@
-// Tests service/src/store/engine/split-rows.ts, service/src/store/tables/insert-clients.ts, service/src/store/tables/list-clients.ts,
-// service/src/store/tables/tenant/llm-models.ts, service/src/store/tables/tenants.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import { rawDatabase } from '../src/store/database.ts'
 import { insertAccounts, listAccounts } from '../src/store/tables/accounts.ts'

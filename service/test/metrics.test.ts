@@ -56,7 +56,7 @@ test('the metrics count tokens by grant, refusals by code, events, and time by r
   expect(await scrape(service)).toContain('agent_service_refusals_total{host="auth",code="invalid_grant"} 2')
 })
 
-test('no label names a secret, a user, a client, a tenant or a path that a request chose [S-086]', async () => {
+test('no label names a secret, a user, a client, a tenant or a path that a request chose', async () => {
   const service = await started({ metrics: 'on' })
   const { access_token, refresh_token } = await login(service)
   const ada = personOf(service, 'ada')
@@ -93,7 +93,7 @@ test('the metrics are on with dev, off without, and refused to a request that a 
   expect(await status(await started({ dev: 'on', metrics: 'off' }))).toBe(404)
 })
 
-test('the metrics answer an address and a host that is served, and no other name, which may be rebound to this machine [S-083 A-87]', async () => {
+test('the metrics answer an address and a host that is served, and no other name, which may be rebound to this machine', async () => {
   const service = await started({ metrics: 'on', allowedHosts: ['agent-service'] })
   const status = async (host: string): Promise<number> =>
     (await service.fetch(`${service.authUrl}/metrics`, { headers: { host } })).status

@@ -52,7 +52,7 @@ test('empty data gets every table, and data that has them is left as it is', asy
   expect(await done()).toEqual(names)
 })
 
-test('a start that fails between two tables leaves no table behind, so that the next one succeeds [S-089]', async () => {
+test('a start that fails between two tables leaves no table behind, so that the next one succeeds', async () => {
   const engine = await openEngine(data.location())
   const inTheWay = new Kysely<unknown>({ dialect: engine.kyselyDialect })
   await inTheWay.schema.createTable('session_tokens').addColumn('id', 'text').execute()
@@ -75,7 +75,7 @@ test('data of an earlier version is brought up to date', async () => {
   expect(await opened((db) => db.selectFrom('registry_events').selectAll().execute())).toEqual([])
 })
 
-test('what earlier versions wrote is found like what this one writes [A-23]', async () => {
+test('what earlier versions wrote is found like what this one writes', async () => {
   const written = await opened(async (db) => {
     await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
     const models = llmModelsOf(db, 't')
@@ -94,7 +94,7 @@ test('what earlier versions wrote is found like what this one writes [A-23]', as
   expect(await opened(searchTexts)).toEqual(written)
 })
 
-test('names of earlier versions are returned as they were, and their text is found by its NFC [A-17]', async () => {
+test('names of earlier versions are returned as they were, and their text is found by its NFC', async () => {
   await opened(async (db) => {
     await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
     const models = llmModelsOf(db, 't')
@@ -122,7 +122,7 @@ test('names of earlier versions are returned as they were, and their text is fou
   ])
 })
 
-test('pages of the clients of an earlier version are known [S-045]', async () => {
+test('pages of the clients of an earlier version are known', async () => {
   await opened(async (db) => {
     await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
     for (const kind of ['public', 'confidential'] as const) {

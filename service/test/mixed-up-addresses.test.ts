@@ -31,34 +31,31 @@ test.each([
   ['GET', '/auth/v1/clients'],
   ['GET', '/api/auth/v1/authorize'],
   ['GET', '/.well-known/openid-configuration'],
-])(
-  'with dev controls, the API names the authorization server at %s %s, readable by a page [A-52]',
-  async (method, path) => {
-    service = await createService({ dev: 'on' })
-    const message = `this is the API: set authUrl to the authorization server, ${service.authUrl}`
-    expect(await refused(service.baseUrl + path, { method, headers: { origin: page } })).toEqual({
-      status: 404,
-      allowedOrigin: page,
-      message,
-    })
-  },
-)
+])('with dev controls, the API names the authorization server at %s %s, readable by a page', async (method, path) => {
+  service = await createService({ dev: 'on' })
+  const message = `this is the API: set authUrl to the authorization server, ${service.authUrl}`
+  expect(await refused(service.baseUrl + path, { method, headers: { origin: page } })).toEqual({
+    status: 404,
+    allowedOrigin: page,
+    message,
+  })
+})
 
 test.each(['/api/token', '/api', '/authorize/x', '/nowhere'])(
-  'with dev controls, the API checks the bearer token first at %s [A-52]',
+  'with dev controls, the API checks the bearer token first at %s',
   async (path) => {
     service = await createService({ dev: 'on' })
     expect((await service.fetch(service.baseUrl + path)).status).toBe(401)
   },
 )
 
-test('without dev controls, the API answers 401 there as at every unknown address [A-52]', async () => {
+test('without dev controls, the API answers 401 there as at every unknown address', async () => {
   service = await createService()
   for (const path of ['/auth/v1/authorize', '/token'])
     expect((await service.fetch(service.baseUrl + path)).status).toBe(401)
 })
 
-test('the API says where the dev controls are, or how to turn them on [A-52]', async () => {
+test('the API says where the dev controls are, or how to turn them on', async () => {
   service = await createService({ dev: 'on' })
   const there = `this is the API: the dev controls are at ${service.authUrl}/_dev`
   for (const path of ['/_dev', '/_dev/state']) expect((await refused(service.baseUrl + path)).message).toBe(there)
@@ -69,7 +66,7 @@ test('the API says where the dev controls are, or how to turn them on [A-52]', a
   )
 })
 
-test('the authorization server answers for the API in JSON, with the CORS headers of the API [S-080]', async () => {
+test('the authorization server answers for the API in JSON, with the CORS headers of the API', async () => {
   service = await createService({ dev: 'on' })
   const url = `${service.authUrl}/api/llm_models/search`
   const asked = { origin: page, 'access-control-request-method': 'POST' }
@@ -97,7 +94,7 @@ test('the authorization server answers for the API in JSON, with the CORS header
   })
 })
 
-test('without dev controls, the authorization server names its role at the paths of the API, and no address [A-52]', async () => {
+test('without dev controls, the authorization server names its role at the paths of the API, and no address', async () => {
   service = await createService()
   const message = 'this is the authorization server: set baseUrl to the API'
   expect(await refused(`${service.authUrl}/api/x`)).toEqual({ status: 404, allowedOrigin: null, message })

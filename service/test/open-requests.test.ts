@@ -1,5 +1,3 @@
-// Tests service/src/authorize/carried-request.ts, service/src/authorize/request-form.ts, service/src/store/delete-all-data.ts,
-// service/src/store/tables/authorization-requests.ts, service/src/store/tables/service-keys.ts.
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -32,7 +30,7 @@ function signIn(browser: Browser, page: Page, name = 'ada'): Promise<Page> {
 const approve = (browser: Browser, page: Page): Promise<Page> =>
   browser.submit(page, consentPath, { decision: 'approve' })
 
-test('requests of strangers leave nothing behind, and each of them can still sign in [S-085 A-48]', async () => {
+test('requests of strangers leave nothing behind, and each of them can still sign in', async () => {
   const browsers = Array.from({ length: 50 }, () => new Browser(service.fetch))
   const pages = await Promise.all(browsers.map((browser, index) => ask(browser, `state-${index}`)))
   expect(await rows()).toBe(0)
@@ -45,7 +43,7 @@ test('requests of strangers leave nothing behind, and each of them can still sig
   expect(await rows()).toBe(1)
 })
 
-test('a request that the page carries works in its browser, in its time, and to its end once [S-014 S-024 A-48]', async () => {
+test('a request that the page carries works in its browser, in its time, and to its end once', async () => {
   const browser = new Browser(service.fetch)
   const page = await ask(browser)
   const carried = page.hidden(signInPath).request ?? ''
@@ -72,7 +70,7 @@ test('a request that the page carries works in its browser, in its time, and to 
   expect({ status: (await signIn(stranger, late)).status, rows: await rows() }).toEqual({ status: 400, rows: 1 })
 })
 
-test('the page shows nothing of the request that it carries, and a request of 2 KiB of state fits [S-024 A-48]', async () => {
+test('the page shows nothing of the request that it carries, and a request of 2 KiB of state fits', async () => {
   const browser = new Browser(service.fetch)
   const state = 'ä'.repeat(1_024)
   const page = await ask(browser, state)
@@ -85,7 +83,7 @@ test('the page shows nothing of the request that it carries, and a request of 2 
   expect(new URL(done.next ?? '').searchParams.get('state')).toBe(state)
 })
 
-test('of one session the newest 20 requests stay open, and those of others are left alone [S-085 A-48]', async () => {
+test('of one session the newest 20 requests stay open, and those of others are left alone', async () => {
   const other = new Browser(service.fetch)
   const pending = await signIn(other, await ask(other), 'rui')
   const browser = new Browser(service.fetch)
@@ -101,7 +99,7 @@ test('of one session the newest 20 requests stay open, and those of others are l
   expect((await approve(other, pending)).next).toContain('code=')
 })
 
-test('a request that was decided stays decided, however many requests of its session follow [S-014 A-48]', async () => {
+test('a request that was decided stays decided, however many requests of its session follow', async () => {
   const browser = new Browser(service.fetch)
   const page = await ask(browser)
   const consentPage = await signIn(browser, page)
@@ -116,7 +114,7 @@ test('a request that was decided stays decided, however many requests of its ses
 
 const deny = (browser: Browser, page: Page): Promise<Page> => browser.submit(page, consentPath, { decision: 'deny' })
 
-test('a signed-in user whose tenant has not approved the client leaves no request behind [S-085 A-48]', async () => {
+test('a signed-in user whose tenant has not approved the client leaves no request behind', async () => {
   const browser = new Browser(service.fetch)
   await service.dev.setAccess({ approval: { 'Demo public': 'unapproved' } })
   const refused = await signIn(browser, await ask(browser))
@@ -127,7 +125,7 @@ test('a signed-in user whose tenant has not approved the client leaves no reques
   expect(await rows()).toBe(0)
 })
 
-test('an authorization request that was refused because its client was not approved stays refused after the approval [S-014 A-48]', async () => {
+test('an authorization request that was refused because its client was not approved stays refused after the approval', async () => {
   const browser = new Browser(service.fetch)
   const consentPage = await signIn(browser, await ask(browser))
   await service.dev.setAccess({ approval: { 'Demo public': 'unapproved' } })
@@ -142,7 +140,7 @@ test('an authorization request that was refused because its client was not appro
   })
 })
 
-test('a user who decides again and again leaves no request behind but the one that the sign-in page carried [S-085 A-48]', async () => {
+test('a user who decides again and again leaves no request behind but the one that the sign-in page carried', async () => {
   const browser = new Browser(service.fetch)
   const first = await signIn(browser, await ask(browser, 'state-of-the-page'))
   expect(new URL((await deny(browser, first)).next ?? '').searchParams.get('error')).toBe('access_denied')
@@ -153,7 +151,7 @@ test('a user who decides again and again leaves no request behind but the one th
   expect(left[0]).toMatchObject({ redirect_uri: '', state: null, session_hash: null, consent_hash: null })
 })
 
-test('the consent form takes no request that a sign-in page carries, so that each one costs a password [S-014 A-48]', async () => {
+test('the consent form takes no request that a sign-in page carries, so that each one costs a password', async () => {
   const browser = new Browser(service.fetch)
   const carried = (await ask(browser)).hidden(signInPath).request ?? ''
   const consentPage = await signIn(browser, await ask(browser))
@@ -163,7 +161,7 @@ test('the consent form takes no request that a sign-in page carries, so that eac
   expect(page.html).toContain('start again')
 })
 
-test('a page from before a reset is too old: its request may have been decided [S-014]', async () => {
+test('a page from before a reset is too old: its request may have been decided', async () => {
   const browser = new Browser(service.fetch)
   const page = await ask(browser)
   const consentPage = await signIn(browser, page)
@@ -177,7 +175,7 @@ test('a page from before a reset is too old: its request may have been decided [
   expect((await approve(browser, await signIn(browser, await ask(browser)))).next).toContain('code=')
 })
 
-test('a page whose client a reset has removed is too old [S-014]', async () => {
+test('a page whose client a reset has removed is too old', async () => {
   const db = rawDatabase(assembly.context.store.db)
   const own = {
     id: 'app_of_a_page',

@@ -1,5 +1,3 @@
-// Tests service/src/api/endpoints.ts, service/src/api/schemas.ts, service/src/api/search/search-body.ts, service/src/openapi/document.ts,
-// service/src/openapi/schemas.ts.
 import { randomUUID } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -41,7 +39,7 @@ function operationOf(path: string): OpenApiOperation {
   return operation
 }
 
-test('every answer of every endpoint holds documented members only, and every documented member comes [S-081]', async () => {
+test('every answer of every endpoint holds documented members only, and every documented member comes', async () => {
   const check = createSchemaCheck(document)
   const call = async (path: string, status: number, request: { token?: string; body?: unknown; id?: string }) => {
     const { id = '1', ...rest } = request
@@ -71,7 +69,7 @@ const otherChanges = [
 test.each([
   ...typeFields.flatMap((type) => typeFields.map((key) => ({ parent_agent_type: type, parent_agent_type_key: key }))),
   ...otherChanges,
-])('the schema of a create body allows what the service takes and nothing else: %j [S-081]', async (change) => {
+])('the schema of a create body allows what the service takes and nothing else: %j', async (change) => {
   const { service } = assembly
   // What is undefined does not arrive.
   const body = JSON.parse(JSON.stringify({ ...newAgent, agent_name: randomUUID(), ...change }))
@@ -85,7 +83,7 @@ test.each([
   expect({ isAllowed, detail }).toEqual({ isAllowed: isTaken, detail })
 })
 
-test('a create body needs one of the two type fields, and the document says so [S-078 S-081]', async () => {
+test('a create body needs one of the two type fields, and the document says so', async () => {
   const { anyOf, description } = document.components.schemas.ParentAgentCreate ?? {}
   expect(anyOf).toEqual([
     { required: ['parent_agent_type'], properties: { parent_agent_type: { type: 'string' } } },
@@ -94,7 +92,7 @@ test('a create body needs one of the two type fields, and the document says so [
   expect(description).toContain('Give parent_agent_type, parent_agent_type_key or both.')
 })
 
-test('the service accepts the example of each request body [S-081]', async () => {
+test('the service accepts the example of each request body', async () => {
   const examples = Object.keys(document.paths).flatMap((path) => {
     const example = operationOf(path).requestBody?.content['application/json'].example
     return example === undefined ? [] : [{ path, body: example }]
@@ -108,7 +106,7 @@ test('the service accepts the example of each request body [S-081]', async () =>
   }
 })
 
-test('the check itself notices a missing, an undocumented and a mistyped member [S-081]', () => {
+test('the check itself notices a missing, an undocumented and a mistyped member', () => {
   const check = createSchemaCheck(document)
   const schema = { $ref: '#/components/schemas/LlmModel' }
   const model = { id: 1, model_name: 'a', model_version: '1', provider: 'p' }
@@ -135,11 +133,11 @@ test.each([
   ['ParentAgentSearch', 'limit offset search_value filters sort active'],
   ['ParentAgentCreate', 'agent_name description parent_agent_type parent_agent_type_key active'],
   ['LlmModelSearch', 'limit offset search_value filters sort provider'],
-])('%s has the members of the specification and no others [S-081]', (name, members) => {
+])('%s has the members of the specification and no others', (name, members) => {
   expect(Object.keys(document.components.schemas[name]?.properties ?? {})).toEqual(members.split(' '))
 })
 
-test('required members and types are those of the specification [S-081]', () => {
+test('required members and types are those of the specification', () => {
   const { schemas } = document.components
   const required = ['key', 'tool_key', 'tool_name', 'display_name', 'tool_id', 'source_type']
   expect(schemas.ContextVariableGroup?.required).toEqual(required)
@@ -171,7 +169,7 @@ test('the document is OpenAPI 3.1.0, version 1.0.0, has one operation per endpoi
 test.each([
   ['ParentAgentSearch', agentSearch, 'active agent_key agent_name id llm_model parent_agent_type_key tenant'],
   ['LlmModelSearch', modelSearch, 'id model_name model_version provider'],
-])('%s documents the columns of the specification, and each of them sorts [S-081]', async (name, path, names) => {
+])('%s documents the columns of the specification, and each of them sorts', async (name, path, names) => {
   const columns = names.split(' ')
   const column = { enum: columns }
   expect(document.components.schemas[name]?.properties).toMatchObject({

@@ -204,7 +204,7 @@ test.each([
   [{ host: '0.0.0.0', authUrl: 'https://auth.example' }, 'host is beyond loopback'],
   [{ host: 'localhost' }, 'host must be an IP address such as 127.0.0.1, 0.0.0.0 or ::1'],
   [{ host: '0.0.0.0', plainHttp: 'allowed', dev: 'on' }, 'the dev controls need a loopback host'],
-] as [ServiceOptions, string][])('%o is refused [S-082]', (options, text) => {
+] as [ServiceOptions, string][])('%o is refused', (options, text) => {
   expect(() => createServiceConfig(options)).toThrow(text)
 })
 
@@ -213,11 +213,11 @@ test.each([
   { host: '0.0.0.0', plainHttp: 'allowed' },
   { host: '0.0.0.0', trustedProxies: 1 },
   { host: '0.0.0.0', authUrl: 'https://auth.example', baseUrl: 'https://api.example' },
-] as ServiceOptions[])('%o is taken [S-082]', (options) => {
+] as ServiceOptions[])('%o is taken', (options) => {
   expect(createServiceConfig(options).host).toBe(options.host)
 })
 
-test.each(['127.0.0.2', '::1'])('the service listens on the host %s and says so in its URLs [S-082]', async (host) => {
+test.each(['127.0.0.2', '::1'])('the service listens on the host %s and says so in its URLs', async (host) => {
   const service = await startService({ host })
   onTestFinished(service.close)
   const { hostname } = new URL(service.authUrl)

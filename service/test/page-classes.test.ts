@@ -1,4 +1,3 @@
-// Tests service/src/ui/style.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { Page } from './login.ts'
 import { authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'

@@ -1,4 +1,3 @@
-// Tests service/src/ui/layout.tsx.
 import { expect, test, vi } from 'vitest'
 import { authorizeUrl } from './login.ts'
 import { createService } from './start.ts'

@@ -1,9 +1,6 @@
 // @module-tag chromium
 // @module-tag slow
 
-// Tests service/src/authorize/views/consent.tsx, service/src/authorize/views/continue.tsx, service/src/clients/views/client.tsx,
-// service/src/clients/views/clients.tsx, service/src/clients/views/new-client.tsx, service/src/dev/views/dev-controls.tsx,
-// service/src/dev/views/dev-live.ts, service/src/sign-in/views/sign-in-form.tsx, service/src/ui/style.ts.
 import { createServer } from 'node:http'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -89,7 +86,7 @@ async function signIn(email = 'ada', password = personOf(service, email).passwor
 
 const button = (name: string) => page.getByRole('button', { name })
 
-test('clicks through sign-in and consent reach the callback of another origin, and its redirect [S-013]', async () => {
+test('clicks through sign-in and consent reach the callback of another origin, and its redirect', async () => {
   const { url, verifier, redirectUri } = authorizing()
   await page.goto(url)
   await signIn()
@@ -105,7 +102,7 @@ test('clicks through sign-in and consent reach the callback of another origin, a
   expect((await exchange(service, { url: callback as URL, code, verifier, redirectUri, client })).status).toBe(200)
 })
 
-test('a click on approve is a 303, also to [::1] and to an application that goes on to another origin [A-50 S-013]', async () => {
+test('a click on approve is a 303, also to [::1] and to an application that goes on to another origin', async () => {
   const onward = application.redirectUri.replace('/callback', '/home')
   const applications = [await startApplication(onward), await startApplication('/home', '::1')]
   for (const { redirectUri, callbacks } of applications) {
@@ -121,14 +118,14 @@ test('a click on approve is a 303, also to [::1] and to an application that goes
   for (const one of applications) await one.close()
 })
 
-test('what the sign-in form is refused for arrives as well [A-50 S-013]', async () => {
+test('what the sign-in form is refused for arrives as well', async () => {
   await page.goto(authorizeUrl(service, { redirectUri: application.redirectUri, parameters: { scope: 'x' } }).url)
   await signIn()
   await page.waitForURL('**/home')
   expect(application.callbacks.map(({ search }) => search)).toEqual(['?error=invalid_scope&state=state-1'])
 })
 
-test('a page of another loopback port, which authorize accepts, exchanges its code itself [A-12]', async () => {
+test('a page of another loopback port, which authorize accepts, exchanges its code itself', async () => {
   const elsewhere = await startApplication()
   const { url, verifier, redirectUri } = authorizeUrl(service, { redirectUri: elsewhere.redirectUri })
   await page.goto(url)
@@ -149,7 +146,7 @@ test('a page of another loopback port, which authorize accepts, exchanges its co
   await elsewhere.close()
 })
 
-test('a click on deny comes back as access_denied [S-018]', async () => {
+test('a click on deny comes back as access_denied', async () => {
   await page.goto(authorizing().url)
   await signIn()
   await button('Deny').click()
@@ -157,7 +154,7 @@ test('a click on deny comes back as access_denied [S-018]', async () => {
   expect(application.callbacks.map(({ search }) => search)).toEqual(['?error=access_denied&state=state-1'])
 })
 
-test('the whole login works with the keyboard alone and with script turned off [S-013]', async () => {
+test('the whole login works with the keyboard alone and with script turned off', async () => {
   const scriptless = await browser.newContext({ javaScriptEnabled: false })
   page = await scriptless.newPage()
   watch(page)
@@ -177,7 +174,7 @@ test('the whole login works with the keyboard alone and with script turned off [
   await scriptless.close()
 })
 
-test('the approve button takes no click and no focus in its first half second [S-017]', async () => {
+test('the approve button takes no click and no focus in its first half second', async () => {
   const devtools = await context.newCDPSession(page)
   await page.goto(authorizing().url)
   // Time stands still for animations: the page stays in its first moment.
@@ -195,7 +192,7 @@ test('the approve button takes no click and no focus in its first half second [S
   await page.waitForURL('**/home')
 })
 
-test('no page breaks its own policy, and another site cannot frame it [S-012]', async () => {
+test('no page breaks its own policy, and another site cannot frame it', async () => {
   const seen = await everyPage()
   expect(seen).toEqual([
     'Sign in',
@@ -311,7 +308,7 @@ function audit(): string[] {
   ]
 }
 
-test('markup in names is text, on the consent page and in the list of clients [S-016]', async () => {
+test('markup in names is text, on the consent page and in the list of clients', async () => {
   const name = `<img src=x onerror=alert(1)><b>bold</b>&amp;"'</strong><script>alert(2)</script>`
   await page.goto(`${service.authUrl}/auth/v1/clients`)
   await signIn()

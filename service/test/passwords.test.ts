@@ -3,7 +3,7 @@ import { createPasswords } from '../src/credentials/passwords.ts'
 import { personOf } from './login.ts'
 import { createService } from './start.ts'
 
-test('passwords are scrypt with N=2^17, r=8, p=1 and a salt, and taken as they are [S-019]', async () => {
+test('passwords are scrypt with N=2^17, r=8, p=1 and a salt, and taken as they are', async () => {
   const passwords = createPasswords({ scheme: 'scrypt', key: new Uint8Array(32) })
   const long = ` ${'p'.repeat(1_022)} `
   const stored = await passwords.hash(long)
@@ -13,7 +13,7 @@ test('passwords are scrypt with N=2^17, r=8, p=1 and a salt, and taken as they a
   expect(stored).not.toBe(await passwords.hash(long))
 })
 
-test('only what is 256 random bits gets a quick hash, and only in memory [S-019]', async () => {
+test('only what is 256 random bits gets a quick hash, and only in memory', async () => {
   const memory = createPasswords({ scheme: 'keyed', key: new Uint8Array(32) })
   const file = createPasswords({ scheme: 'scrypt', key: new Uint8Array(32) })
   const service = await createService()

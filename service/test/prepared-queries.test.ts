@@ -1,4 +1,3 @@
-// Tests service/src/store/engine/prepare.ts.
 import { DefaultQueryCompiler } from 'kysely'
 import { expect, test, vi } from 'vitest'
 import { clientOf, login, refresh } from './login.ts'

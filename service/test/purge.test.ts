@@ -27,7 +27,7 @@ async function count(table: Counted): Promise<number> {
   return Number(rows)
 }
 
-test('data beyond one statement is removed in several, and what is left is said [S-052]', async () => {
+test('data beyond one statement is removed in several, and what is left is said', async () => {
   const { id } = await db.selectFrom('people').select('id').limit(1).executeTakeFirstOrThrow()
   const session = (index: number) => ({ id_hash: `old-${index}`, person_id: id, created_ms: 0, seen_ms: 0 })
   for (let at = 0; at < 42_000; at += 1_000) {
@@ -41,7 +41,7 @@ test('data beyond one statement is removed in several, and what is left is said 
   expect(await count('sign_in_sessions')).toBe(0)
 })
 
-test('an expired grant goes with all of its tokens, and others stay [S-052]', async () => {
+test('an expired grant goes with all of its tokens, and others stay', async () => {
   const client = clientOf(assembly.service, 'Demo public')
   await login(assembly.service)
   const { id } = await db.selectFrom('grants').select('id').executeTakeFirstOrThrow()
@@ -68,7 +68,7 @@ test('an expired grant goes with all of its tokens, and others stay [S-052]', as
   expect((await refresh(assembly.service, client, refresh_token)).status).toBe(200)
 })
 
-test('what a user approves and redeems again and again is deleted when its life ends [A-49]', async () => {
+test('what a user approves and redeems again and again is deleted when its life ends', async () => {
   const { service, context } = assembly
   context.clock.freeze()
   for (let round = 0; round < 3; round += 1) {
@@ -90,7 +90,7 @@ test('what a user approves and redeems again and again is deleted when its life 
   expect(await left(30 * 24 * 3_600_000)).toEqual({ codes: 0, grants: 0, refreshTokens: 0, accessTokens: 0 })
 })
 
-test('a clock that a test moves ahead removes nothing that another process may still use [S-057 A-42]', async () => {
+test('a clock that a test moves ahead removes nothing that another process may still use', async () => {
   await login(assembly.service)
   assembly.service.dev.advance(31 * 24 * 60 * 60_000)
   await new Browser(assembly.service.fetch).get(authorizeUrl(assembly.service).url)
@@ -101,7 +101,7 @@ test('a clock that a test moves ahead removes nothing that another process may s
   }).toEqual({ grants: 1, refreshTokens: 1, accessTokens: 1 })
 })
 
-test('a clock that a test stopped keeps what has not expired by it [S-057]', () => {
+test('a clock that a test stopped keeps what has not expired by it', () => {
   const { clock } = assembly.context
   clock.freeze()
   expect(clock.purgeMs()).toBeLessThanOrEqual(clock.nowMs())
@@ -111,7 +111,7 @@ test('a clock that a test stopped keeps what has not expired by it [S-057]', () 
 
 // Only PostgreSQL has a limit for one statement.
 if (isOnPostgres())
-  test('rows that take longer to remove than a statement may are removed nevertheless [S-052 D-36]', async () => {
+  test('rows that take longer to remove than a statement may are removed nevertheless', async () => {
     // Few long sleeps: many short ones could together take one statement longer than it may on a busy machine.
     await sql`create function slowly() returns trigger language plpgsql as $$
       begin if old.id_hash like '%00' then perform pg_sleep(0.3); end if; return old; end $$`.execute(db)

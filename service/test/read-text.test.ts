@@ -1,4 +1,3 @@
-// Tests service/src/http/body.ts.
 import { expect, test } from 'vitest'
 import { readAtMost } from '../src/http/body.ts'
 
@@ -54,7 +53,7 @@ test('of a body that declares too much nothing is read', async () => {
   expect(pulls).toBe(0)
 })
 
-test('the chunks of a body are copied as they arrive, so that many small ones take no more memory than their bytes [S-085]', async () => {
+test('the chunks of a body are copied as they arrive, so that many small ones take no more memory than their bytes', async () => {
   const sent = '0123456789'
   const reused = new Uint8Array(1)
   let at = 0

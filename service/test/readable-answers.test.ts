@@ -1,5 +1,3 @@
-// Tests service/src/http/json-response.ts, service/src/http/middleware/cors.ts, service/src/http/middleware/strict-transport.ts,
-// service/src/server/auth-origin.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -53,7 +51,7 @@ function expectReadable(answer: Response, status: number, from = origin): void {
   expect(headers.get('cache-control')).toBe('no-store')
 }
 
-test('each status of the token endpoint is readable JSON that no cache keeps [S-038 S-045]', async () => {
+test('each status of the token endpoint is readable JSON that no cache keeps', async () => {
   const send = sender(service.authUrl, tokenPath + refreshQuery)
   const client = clientOf(service, 'Demo public')
   const confidential = clientOf(service, 'Demo confidential')
@@ -101,7 +99,7 @@ test('each status of the token endpoint is readable JSON that no cache keeps [S-
   }
 })
 
-test('no answer of the token endpoint, of any status, is readable from an unregistered origin [S-045]', async () => {
+test('no answer of the token endpoint, of any status, is readable from an unregistered origin', async () => {
   const send = sender(service.authUrl, tokenPath + refreshQuery)
   const bodies = [{}, { refresh_token: 'x' }, '{', { refresh_token: 'x', client_id: 'app_0' }]
   for (const foreign of ['https://evil.example', 'null', 'https://app.demo.example.evil.example', `${origin}:8443`]) {
@@ -116,7 +114,7 @@ test('no answer of the token endpoint, of any status, is readable from an unregi
   }
 })
 
-test('each status of the API, expected or not, is readable with the challenge and the waiting time [S-080]', async () => {
+test('each status of the API, expected or not, is readable with the challenge and the waiting time', async () => {
   const token = await service.dev.mintSessionToken('ada@demo.example')
   const guest = await service.dev.mintSessionToken('gil@demo.example')
   const send = sender(service.baseUrl, agentSearch)
@@ -141,7 +139,7 @@ test('each status of the API, expected or not, is readable with the challenge an
   expectReadable(await send({ headers: as(token) }), 500)
 })
 
-test('a page of an unregistered origin changes nothing by the API, with everything that it can send along [S-083]', async () => {
+test('a page of an unregistered origin changes nothing by the API, with everything that it can send along', async () => {
   const token = await service.dev.mintSessionToken('ada@demo.example')
   const send = sender(service.baseUrl, '/api/parent_agents')
   const body = { agent_name: 'From afar', description: 'x', parent_agent_type: 'x' }
@@ -164,7 +162,7 @@ test('a page of an unregistered origin changes nothing by the API, with everythi
   expect(await count()).toBe(26)
 })
 
-test('behind TLS every answer tells browsers to stay there, on plain http none does [S-082]', async () => {
+test('behind TLS every answer tells browsers to stay there, on plain http none does', async () => {
   const urls = { authUrl: 'https://auth.demo.example', baseUrl: 'https://api.demo.example' }
   const secure = (await assemble(urls)).service
   for (const [running, expected] of [

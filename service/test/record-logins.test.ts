@@ -5,7 +5,7 @@ import { recordLogins, shownQuery } from '../src/http/middleware/record-logins.t
 import { createClock } from '../src/state/clock.ts'
 import { createLogins } from '../src/state/login-traces.ts'
 
-test('what is kept of a form are the fields that the dev page shows, and not its password [S-086 A-65]', async () => {
+test('what is kept of a form are the fields that the dev page shows, and not its password', async () => {
   const logins = createLogins(createClock())
   const form = new Map(Object.entries({ decision: 'approve', password: 'a-typed-password', email: 'ada@demo.example' }))
   const fields = vi.fn((name: string) => form.get(name))
@@ -22,7 +22,7 @@ test('what is kept of a form are the fields that the dev page shows, and not its
   expect(fields).not.toHaveBeenCalled()
 })
 
-test('what is kept of a URL are the parameters that the dev page shows [S-086 A-65]', () => {
+test('what is kept of a URL are the parameters that the dev page shows', () => {
   const parameters = 'password=a-typed-password&state=x%20y&%70assword=a-typed-password&code&=&token=z'
   expect(shownQuery(`http://127.0.0.1/auth/v1/sign-in?${parameters}`)).toBe('?state=x%20y&code')
   expect(shownQuery('http://127.0.0.1/auth/v1/sign-in')).toBe('?')

@@ -49,7 +49,7 @@ async function apiStatus(token: string): Promise<number> {
 
 const hourMs = 60 * 60_000
 
-test('the database holds no token [S-046]', async () => {
+test('the database holds no token', async () => {
   const tokens = await login(service)
   const { refresh_token, access_token } = await rotate(tokens.refresh_token)
   const db = rawDatabase(assembly.context.store.db)
@@ -74,7 +74,7 @@ test('the database holds no token [S-046]', async () => {
   }
 })
 
-test('an access token is an at+jwt with tenant and permissions [S-046]', async () => {
+test('an access token is an at+jwt with tenant and permissions', async () => {
   const { access_token } = await login(service)
   expect(decodeProtectedHeader(access_token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt' })
   const claims = decodeJwt(access_token)
@@ -88,7 +88,7 @@ test('an access token is an at+jwt with tenant and permissions [S-046]', async (
   expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBeGreaterThanOrEqual(600)
 })
 
-test('each refresh gives a new pair, and one transaction takes the old and makes the new [S-047 F117]', async () => {
+test('each refresh gives a new pair, and one transaction takes the old and makes the new', async () => {
   const first = await login(service)
   const second = await rotate(first.refresh_token)
   expect(second.refresh_token).not.toBe(first.refresh_token)
@@ -102,7 +102,7 @@ test('each refresh gives a new pair, and one transaction takes the old and makes
   expect(third.refresh_token).not.toBe(second.refresh_token)
 })
 
-test('without rotation the refresh token stays valid, and each use restarts its 8 idle hours [S-047 S-051]', async () => {
+test('without rotation the refresh token stays valid, and each use restarts its 8 idle hours', async () => {
   await useOwn({ rotation: 'none' })
   const first = await login(service)
   for (let turn = 0; turn < 3; turn += 1) {
@@ -113,7 +113,7 @@ test('without rotation the refresh token stays valid, and each use restarts its 
   }
 })
 
-test('the predecessor gives the same pair while the successor is unused [S-048]', async () => {
+test('the predecessor gives the same pair while the successor is unused', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   service.dev.advance(29_999)
@@ -126,7 +126,7 @@ test('the predecessor gives the same pair while the successor is unused [S-048]'
   expect(await apiStatus(again.access_token)).toBe(200)
 })
 
-test('ten uses at once all get the same successor [S-048]', async () => {
+test('ten uses at once all get the same successor', async () => {
   const { refresh_token } = await login(service)
   const use = () => unlessTooBusy(() => refresh(service, client, refresh_token))
   const answers = await Promise.all(Array.from({ length: 10 }, use))
@@ -136,7 +136,7 @@ test('ten uses at once all get the same successor [S-048]', async () => {
   await rotate(pairs[0]?.refresh_token ?? '')
 })
 
-test('31 s later it is reuse: the family ends, other grants live [S-048 S-050 F117]', async () => {
+test('31 s later it is reuse: the family ends, other grants live', async () => {
   const other = await login(service)
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
@@ -155,7 +155,7 @@ test('31 s later it is reuse: the family ends, other grants live [S-048 S-050 F1
 test.each([
   ['its client is inactive', 'clients', 'unauthorized_client'],
   ['its person is disabled', 'people', 'invalid_grant'],
-] as const)('reuse while %s ends the family for good, and is logged [S-050]', async (_, table, graceError) => {
+] as const)('reuse while %s ends the family for good, and is logged', async (_, table, graceError) => {
   const db = rawDatabase(assembly.context.store.db)
   const setActive = (active: 0 | 1) => db.updateTable(table).set({ active }).execute()
   const { refresh_token } = await login(service)
@@ -172,7 +172,7 @@ test.each([
   expect(events.filter((event) => event === 'refresh_token_reused')).toHaveLength(1)
 })
 
-test('where the access token of the pair has ended, the same refresh token comes with a live one [S-048]', async () => {
+test('where the access token of the pair has ended, the same refresh token comes with a live one', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   await service.dev.expireAccessTokens()
@@ -186,7 +186,7 @@ test('where the access token of the pair has ended, the same refresh token comes
   await rotate(again.refresh_token)
 })
 
-test('nothing older than the immediate predecessor is accepted [S-048]', async () => {
+test('nothing older than the immediate predecessor is accepted', async () => {
   const first = await login(service)
   const second = await rotate(first.refresh_token)
   const third = await rotate(second.refresh_token)
@@ -195,7 +195,7 @@ test('nothing older than the immediate predecessor is accepted [S-048]', async (
   await expectRefused(third.refresh_token)
 })
 
-test('without grace every second use is reuse [S-048]', async () => {
+test('without grace every second use is reuse', async () => {
   await useOwn({ graceMs: 0 })
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
@@ -203,7 +203,7 @@ test('without grace every second use is reuse [S-048]', async () => {
   await expectRefused(second.refresh_token)
 })
 
-test('the predecessor does not help another client [S-048]', async () => {
+test('the predecessor does not help another client', async () => {
   const { refresh_token } = await login(service)
   await rotate(refresh_token)
   const answer = await refresh(service, clientOf(service, 'Other public'), refresh_token)
@@ -211,7 +211,7 @@ test('the predecessor does not help another client [S-048]', async () => {
   await rotate(refresh_token)
 })
 
-test('the kept successor opens with the old token only [S-049]', async () => {
+test('the kept successor opens with the old token only', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   const { decrypt } = await import('../src/credentials/secrets.ts')
@@ -224,7 +224,7 @@ test('the kept successor opens with the old token only [S-049]', async () => {
   expect(decrypt(refresh_token, row.successor_sealed ?? '')).toContain(second.refresh_token)
 })
 
-test('the absolute life of a public grant is 24 h, also after rotations [S-051]', async () => {
+test('the absolute life of a public grant is 24 h, also after rotations', async () => {
   let { refresh_token } = await login(service)
   for (let turn = 0; turn < 4; turn += 1) {
     service.dev.advance(5 * hourMs + 59 * 60_000)
@@ -234,7 +234,7 @@ test('the absolute life of a public grant is 24 h, also after rotations [S-051]'
   await expectRefused(refresh_token)
 })
 
-test('an access token ends with its grant, and expires_in says so [S-051 S-054]', async () => {
+test('an access token ends with its grant, and expires_in says so', async () => {
   client = clientOf(service, 'Demo confidential')
   const { refresh_token } = await login(service, { client })
   service.dev.advance(30 * 24 * hourMs - 5 * 60_000)
@@ -253,7 +253,7 @@ test('an access token ends with its grant, and expires_in says so [S-051 S-054]'
   })
 })
 
-test('a public refresh token idles out after 8 h, a confidential one does not [S-051]', async () => {
+test('a public refresh token idles out after 8 h, a confidential one does not', async () => {
   const confidential = clientOf(service, 'Demo confidential')
   const own = await login(service)
   const theirs = await login(service, { client: confidential })
@@ -262,7 +262,7 @@ test('a public refresh token idles out after 8 h, a confidential one does not [S
   expect((await refresh(service, confidential, theirs.refresh_token)).status).toBe(200)
 })
 
-test('a confidential grant ends after 30 d [S-051]', async () => {
+test('a confidential grant ends after 30 d', async () => {
   client = clientOf(service, 'Demo confidential')
   let { refresh_token } = await login(service, { client })
   service.dev.advance(29 * 24 * hourMs)
@@ -271,7 +271,7 @@ test('a confidential grant ends after 30 d [S-051]', async () => {
   await expectRefused(refresh_token)
 })
 
-test('a spent token of a grant that is over, but not cleaned away yet, is no reuse [S-051 S-052]', async () => {
+test('a spent token of a grant that is over, but not cleaned away yet, is no reuse', async () => {
   const { refresh_token } = await login(service)
   await rotate(refresh_token)
   service.dev.advance(24 * hourMs - 1_000)
@@ -290,7 +290,7 @@ test('a spent token of a grant that is over, but not cleaned away yet, is no reu
   expect(reuses()).toBe(1)
 })
 
-test('rotated tokens are remembered after the cleaning [S-052]', async () => {
+test('rotated tokens are remembered after the cleaning', async () => {
   const first = await login(service)
   let latest = first
   for (let turn = 0; turn < 3; turn += 1) {
@@ -303,7 +303,7 @@ test('rotated tokens are remembered after the cleaning [S-052]', async () => {
 })
 
 test.each(['api.access', 'api.access api.access', ''])(
-  'a refresh that names the scope it has is 200: %j [A-53 S-053]',
+  'a refresh that names the scope it has is 200: %j',
   async (scope) => {
     const { refresh_token } = await login(service)
     const answer = await refresh(service, client, refresh_token, { scope })
@@ -322,7 +322,7 @@ test.each(['api.access', 'api.access api.access', ''])(
   },
 )
 
-test('a wider scope neither uses the token nor hides that it came again [A-53 S-050]', async () => {
+test('a wider scope neither uses the token nor hides that it came again', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   const inGrace = await refresh(service, client, refresh_token, { scope: 'admin' })
@@ -333,7 +333,7 @@ test('a wider scope neither uses the token nor hides that it came again [A-53 S-
   await expectRefused(third.refresh_token)
 })
 
-test('a refresh token belongs to its client and keeps its scope [S-053]', async () => {
+test('a refresh token belongs to its client and keeps its scope', async () => {
   const { refresh_token } = await login(service)
   const answer = await refresh(service, clientOf(service, 'Other confidential'), refresh_token)
   expect({ status: answer.status, error: await errorOf(answer) }).toEqual({ status: 400, error: 'invalid_grant' })
@@ -348,7 +348,7 @@ test('a refresh token belongs to its client and keeps its scope [S-053]', async 
   expect((await rotate(refresh_token)).scope).toBe('api.access')
 })
 
-test('an access token lives 10 minutes to the millisecond [S-054]', async () => {
+test('an access token lives 10 minutes to the millisecond', async () => {
   const { access_token } = await login(service)
   service.dev.advance(599_999)
   expect(await apiStatus(access_token)).toBe(200)
@@ -363,7 +363,7 @@ test.each([
   ['the client is deactivated', 'clients', { active: 0 }, 403],
   ['the approval is withdrawn', 'client_approvals', { active: 0 }, 403],
   ['the person loses the permission', 'people', { permissions: '["api.access"]' }, 403],
-] as const)('when %s the next request is refused [S-054 S-055]', async (_, table, change, status) => {
+] as const)('when %s the next request is refused', async (_, table, change, status) => {
   const { access_token } = await login(service)
   expect(await apiStatus(access_token)).toBe(200)
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
@@ -377,13 +377,13 @@ test.each([
   ['the client is deactivated', 'clients', { active: 0 }, 'unauthorized_client'],
   ['the approval is withdrawn', 'client_approvals', { active: 0 }, 'unauthorized_client'],
   ['the api surface is gone', 'client_approvals', { surfaces: '[]' }, 'unauthorized_client'],
-] as const)('no refresh when %s [S-055 S-061]', async (_, table, change, error) => {
+] as const)('no refresh when %s', async (_, table, change, error) => {
   const { refresh_token } = await login(service)
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   await expectRefused(refresh_token, error)
 })
 
-test('the dev controls expire access tokens and revoke refresh tokens, each alone [S-054]', async () => {
+test('the dev controls expire access tokens and revoke refresh tokens, each alone', async () => {
   const tokens = await login(service)
   await service.dev.revokeRefreshTokens()
   expect(await apiStatus(tokens.access_token)).toBe(200)

@@ -60,7 +60,7 @@ test('a new password deletes the requests that its user was asked about, so that
   expect(await requests.execute()).toHaveLength(1)
 })
 
-test('a sign-in whose password was replaced during the comparison is refused, and recorded as failed [S-087]', async () => {
+test('a sign-in whose password was replaced during the comparison is refused, and recorded as failed', async () => {
   const { service, context, browser, replace } = await started()
   const { password } = personOf(service, 'ada')
   const { verify } = context.passwords
@@ -79,7 +79,7 @@ test('a sign-in whose password was replaced during the comparison is refused, an
   expect(events).toEqual(['sign_in_failed'])
 })
 
-test('an admin whose password was replaced during the comparison gets no client and no secret [S-060 S-087]', async () => {
+test('an admin whose password was replaced during the comparison gets no client and no secret', async () => {
   const { service, context, browser, replace } = await started()
   const { password } = personOf(service, 'ada')
   const clientsPath = '/auth/v1/clients'
@@ -176,7 +176,7 @@ test('a new password waits for a sign-in session that is being added, and ends i
   expect(await db.selectFrom('sign_in_sessions').select('id_hash').execute()).toEqual([])
 })
 
-test('a session that is live while a new password waits for a refresh gets no code that outlives it [S-087]', async () => {
+test('a session that is live while a new password waits for a refresh gets no code that outlives it', async () => {
   const { service, context, browser, replace } = await started()
   const client = clientOf(service, 'Demo public')
   await authorize(service, { client, browser })

@@ -1,4 +1,3 @@
-// Tests service/src/store/delete-all-data.ts, service/src/store/engine/postgres.ts, service/src/store/tables/end-access.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import { transact } from '../src/store/engine/transact.ts'
 import { findAccountByEmail } from '../src/store/tables/accounts.ts'

@@ -1,4 +1,3 @@
-// Tests service/src/store/store.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
@@ -54,7 +53,7 @@ test.each([
   ['expire', 'refresh'],
   ['revoke', 'code exchange'],
   ['expire', 'code exchange'],
-] as const)('%s waits for a %s that is not complete and reaches what it issues [S-054]', async (control, issuer) => {
+] as const)('%s waits for a %s that is not complete and reaches what it issues', async (control, issuer) => {
   const { service, context } = await assemble()
   onTestFinished(service.close)
   const db = rawDatabase(context.store.db)

@@ -1,4 +1,3 @@
-// Tests service/src/cli/data-flag.ts, service/src/cli/env-block.ts, service/src/cli/texts.ts.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { environmentText } from '../src/cli/env-block.ts'
 import { rosterText } from '../src/cli/texts.ts'

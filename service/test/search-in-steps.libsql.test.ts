@@ -92,7 +92,7 @@ test.each<[string, Partial<AgentSearch>, number]>([
     { filter: equals('parent_agent_type_key', 'type 1'), sort: sorted('agent_name') },
     100,
   ],
-])('a search by %s pauses between any two of its queries [S-085 A-45]', async (_by, search, least) => {
+])('a search by %s pauses between any two of its queries', async (_by, search, least) => {
   expect((await searchDemo(search)).count).toBeGreaterThanOrEqual(least)
   expect(log.filter((entry) => entry === 'query').length).toBeGreaterThan(2)
   expect(log.filter((entry, index) => entry === 'query' && log[index + 1] === 'query')).toEqual([])
@@ -102,7 +102,7 @@ function sorted(...columns: ParentAgentColumn[]): AgentSearch['sort'] {
   return columns.map((column) => ({ column, direction: 'asc' }))
 }
 
-test('one query reads the texts of at most 64 agents, and all queries together those of each agent once [S-085 A-45]', async () => {
+test('one query reads the texts of at most 64 agents, and all queries together those of each agent once', async () => {
   await searchDemo({ searchValue: 'zz' })
   const rows = await db.selectFrom('parent_agents').select('id').where('tenant_id', '=', 'demo').execute()
   const ids = rows.map(({ id }) => id)
@@ -111,7 +111,7 @@ test('one query reads the texts of at most 64 agents, and all queries together t
   expect(read.flat().sort((left, right) => left - right)).toEqual(ids.sort((left, right) => left - right))
 })
 
-test('of a text with trigrams, only the texts of agents that have them are read [A-94]', async () => {
+test('of a text with trigrams, only the texts of agents that have them are read', async () => {
   expect({ count: (await searchDemo({ searchValue: 'no such text' })).count, textRanges }).toEqual({
     count: 0,
     textRanges: [],
@@ -120,7 +120,7 @@ test('of a text with trigrams, only the texts of agents that have them are read 
   expect({ count: found.count, textRanges: textRanges.length }).toEqual({ count: 60, textRanges: 1 })
 })
 
-test('a filter that an index answers narrows the texts that are read [S-085 A-45]', async () => {
+test('a filter that an index answers narrows the texts that are read', async () => {
   const key = equals('agent_key', 'key b 0')
   // The API puts the filters of a body into a group of a group.
   const group = (filter: typeof key): typeof key => ({ kind: 'all', filters: [{ kind: 'all', filters: [filter] }] })
@@ -131,7 +131,7 @@ test('a filter that an index answers narrows the texts that are read [S-085 A-45
   }
 })
 
-test('either of two filters that indexes answer narrows what is read, and few hits are sorted by one query [A-45]', async () => {
+test('either of two filters that indexes answer narrows what is read, and few hits are sorted by one query', async () => {
   const filter: Filter<ParentAgentColumn> = {
     kind: 'any',
     filters: [equals('agent_key', 'key b 0'), equals('agent_name', 'a 7919'), equals('agent_key', 'key b 0')],
@@ -176,7 +176,7 @@ test('agents that are created during a search are not counted', async () => {
 
 const columns = ['active', 'agent_key', 'agent_name', 'id', 'llm_model', 'parent_agent_type_key', 'tenant'] as const
 
-test('searches in steps find the same page and count as one query [S-069 S-072]', async () => {
+test('searches in steps find the same page and count as one query', async () => {
   const random = createRandom(1)
   const values = { active: [0, 1], llm_model: [1, 2, 3], id: [1, 50, 9_999], tenant: ['demo', 'other'] }
   const texts = { agent_key: ['key b 0', 'x'], agent_name: ['b 0', 'a 7'], parent_agent_type_key: ['type 1', 'x'] }

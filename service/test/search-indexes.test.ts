@@ -1,5 +1,3 @@
-// Tests service/src/store/engine/libsql-trigrams.ts, service/src/store/engine/libsql.ts, service/src/store/engine/postgres-trigrams.ts,
-// service/src/store/migrations/004-search-indexes.ts, service/src/store/tables/tenant/indexed-filters.ts.
 import type { KyselyPlugin, OperationNode } from 'kysely'
 import { CompiledQuery, createQueryId, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -92,7 +90,7 @@ test.each<[string, Partial<Search<ParentAgentColumn>>, string]>([
   expect(page).not.toMatch(/TEMP B-TREE|"Node Type": ?"Sort"/)
 })
 
-test('a text is found by the index of trigrams, and then by the ids that have them [A-94]', async () => {
+test('a text is found by the index of trigrams, and then by the ids that have them', async () => {
   const sort = [{ column: 'agent_name' as const, direction: 'asc' as const }]
   const plans = (await plansOf({ searchValue: 'number 4711 says', sort }, 99)).join('\n')
   expect(plans).toMatch(

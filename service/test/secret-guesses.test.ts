@@ -1,4 +1,3 @@
-// Tests service/src/credentials/throttle-policies.ts, service/src/token/client-authentication.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -25,7 +24,7 @@ function post(authorization: string): Promise<Response> {
   })
 }
 
-test('guessing a secret is slowed down with Retry-After, and the right one passes all the same [S-044]', async () => {
+test('guessing a secret is slowed down with Retry-After, and the right one passes all the same', async () => {
   const guess = (secret: string) => post(basic(confidential, secret))
   service.dev.freeze()
   const statuses: number[] = []
@@ -41,7 +40,7 @@ test('guessing a secret is slowed down with Retry-After, and the right one passe
   expect({ status: right.status, error: await errorOf(right) }).toEqual({ status: 400, error: 'invalid_grant' })
 })
 
-test('a right secret makes the failures of its client and address forgotten [S-044]', async () => {
+test('a right secret makes the failures of its client and address forgotten', async () => {
   const statusOf = async (secret: string) => (await post(basic(confidential, secret))).status
   service.dev.freeze()
   for (let count = 0; count < 10; count += 1) expect(await statusOf('x')).toBe(401)
@@ -50,7 +49,7 @@ test('a right secret makes the failures of its client and address forgotten [S-0
   expect(await statusOf('x')).toBe(429)
 })
 
-test('two hundred guesses at once are eleven, and the delays grow to a quarter of an hour [S-044]', async () => {
+test('two hundred guesses at once are eleven, and the delays grow to a quarter of an hour', async () => {
   const guess = () => post(basic(confidential, 'x'))
   service.dev.freeze()
   const answers = await Promise.all(Array.from({ length: 200 }, guess))
@@ -68,7 +67,7 @@ test('two hundred guesses at once are eleven, and the delays grow to a quarter o
   })
 })
 
-test('a wait lasts to its last millisecond, and Retry-After counts each second that has begun [S-044]', async () => {
+test('a wait lasts to its last millisecond, and Retry-After counts each second that has begun', async () => {
   const guess = async () => {
     const { status, headers } = await post(basic(confidential, 'x'))
     return { status, retryAfter: headers.get('retry-after') }
@@ -86,7 +85,7 @@ test('a wait lasts to its last millisecond, and Retry-After counts each second t
   expect(await guess()).toEqual({ status: 401, retryAfter: null })
 })
 
-test('an unknown client costs the same queries as a wrong secret [S-044]', async () => {
+test('an unknown client costs the same queries as a wrong secret', async () => {
   // The clean-up of every minute would be counted too.
   service.dev.freeze()
   const sql: string[] = []

@@ -1,4 +1,3 @@
-// Tests service/src/state/journal.ts.
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { EventEntry, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -222,7 +221,7 @@ const table: [what: string, occasion: Occasion, expected: object[]][] = [
   ],
 ]
 
-test.each(table)('%s is recorded exactly once, with time, id and who [S-087]', async (_, occasion, expected) => {
+test.each(table)('%s is recorded exactly once, with time, id and who', async (_, occasion, expected) => {
   const step = await occasion()
   const startMs = service.dev.nowMs()
   const entries = await recorded(step)
@@ -233,7 +232,7 @@ test.each(table)('%s is recorded exactly once, with time, id and who [S-087]', a
   expect(new Set(entries.map(({ id }) => id)).size).toBe(entries.length)
 })
 
-test('a login and its calls record nothing but the sign-in and the consent [S-087]', async () => {
+test('a login and its calls record nothing but the sign-in and the consent', async () => {
   // A second use of a refresh token is no replay only for a while.
   service.dev.freeze()
   const entries = await recorded(async () => {
@@ -245,7 +244,7 @@ test('a login and its calls record nothing but the sign-in and the consent [S-08
   expect(entries.map(({ event }) => event)).toEqual(['sign_in_succeeded', 'consent_approved'])
 })
 
-test('a replay whose transaction had to be run again is still one record [S-087]', async () => {
+test('a replay whose transaction had to be run again is still one record', async () => {
   assembly = await assemble()
   service = assembly.service
   onTestFinished(service.close)

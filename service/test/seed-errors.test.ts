@@ -1,6 +1,3 @@
-// Tests service/src/cli/failures.ts, service/src/clients/client-form.ts, service/src/seed/check-seed.ts, service/src/seed/json-places.ts,
-// service/src/seed/load-seed.ts, service/src/seed/parse-text.ts, service/src/seed/seed-error.ts, service/src/seed/seed-limits.ts,
-// service/src/seed/seed-schema.ts, service/src/seed/yaml-text.ts.
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'

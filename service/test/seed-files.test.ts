@@ -1,4 +1,3 @@
-// Tests service/src/cli/export.ts, service/src/cli/write-whole.ts, service/src/seed/seed-schema.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'

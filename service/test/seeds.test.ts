@@ -1,6 +1,3 @@
-// Tests service/src/api/agents/agent-defaults.ts, service/src/permission-names.ts, service/src/seed/demo-models.ts,
-// service/src/seed/fill-database.ts, service/src/seed/seed-ids.ts, service/src/seed/world-of-seed.ts, service/src/store/tables/accounts.ts,
-// service/src/store/tables/insert-clients.ts, service/src/store/tables/service-keys.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +33,7 @@ function seedWith(changes: Partial<Seed> = {}): Seed {
 }
 
 test.each(['Documnt', 'Caf\u00e9 Agent', 'ＷＩＤＥ'])(
-  'a seed and a creation make the same of the type %s, which no agent has [A-11]',
+  'a seed and a creation make the same of the type %s, which no agent has',
   async (type) => {
     const service = await started(
       seedWith({ agents: [{ agent_name: 'A', description: 'x', parent_agent_type: type }] }),
@@ -205,7 +202,7 @@ test.each<[string, Partial<Seed>, number, string]>([
     'missing permission',
   ],
   ['no permission', { people: [{ ...mia, email: 'mia@acme.example', permissions: [] }] }, 403, 'missing permission'],
-])('a seed sets %s, also after a reset [S-064]', async (_, changes, status, text) => {
+])('a seed sets %s, also after a reset', async (_, changes, status, text) => {
   const service = await started(seedWith(changes))
   for (const round of ['start', 'reset']) {
     const made = await create(service, await service.dev.mintSessionToken('mia@acme.example'))
@@ -230,7 +227,7 @@ test.each<[string, Partial<Seed>, string]>([
     { clients: [{ ...web, name: 'Web', redirectUris: [uri], activity: 'inactive' }] },
     'unauthorized_client',
   ],
-])('a seed sets %s [S-061]', async (_, changes, error) => {
+])('a seed sets %s', async (_, changes, error) => {
   const service = await started(seedWith(changes))
   const { url } = await authorize(service, { client: clientOf(service, 'Web'), person: personOf(service, 'mia') })
   expect(url.searchParams.get('error')).toBe(error)

@@ -4,7 +4,7 @@ import packaging from '../tsup.config.ts'
 
 const request = new Request('http://127.0.0.1/')
 
-test('an app that could not be loaded is loaded again with the next request, and once [D-36]', async () => {
+test('an app that could not be loaded is loaded again with the next request, and once', async () => {
   let loads = 0
   const app = onFirstRequest(async () => {
     loads += 1
@@ -17,6 +17,6 @@ test('an app that could not be loaded is loaded again with the next request, and
 })
 
 // Node keeps a failed import of a file until the process ends, so no retry of ours could load the API then.
-test('the package as built has the API in the file that is running, so that loading it opens no other [D-36]', () => {
+test('the package as built has the API in the file that is running, so that loading it opens no other', () => {
   expect(packaging).toMatchObject({ splitting: false })
 })

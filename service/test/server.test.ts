@@ -1,7 +1,3 @@
-// Tests service/src/config.ts, service/src/credentials/keys.ts, service/src/dev/demo-world.ts, service/src/dev/dev-app.ts,
-// service/src/dev/loopback-only.ts, service/src/http/forwarded.ts, service/src/http/middleware/no-sniff.ts,
-// service/src/server/create-service.ts, service/src/server/in-process-fetch.ts, service/src/server/port-failure.ts,
-// service/src/server/start-service.ts.
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -39,23 +35,20 @@ function overSockets(): Service {
   return { ...service, people: service.people, clients: service.clients, fetch: (input, init) => fetch(input, init) }
 }
 
-test('it listens on two free loopback ports [S-082 F120]', () => {
+test('it listens on two free loopback ports', () => {
   for (const url of [service.authUrl, service.baseUrl]) expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect(service.authUrl).not.toBe(service.baseUrl)
 })
 
-test.each(['Demo public', 'Demo confidential'])(
-  '%s logs in, calls and refreshes over sockets [S-026 F119]',
-  async (name) => {
-    const remote = overSockets()
-    const client = clientOf(service, name)
-    const tokens = await login(remote, { client })
-    expect((await callApi(remote, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
-    expect((await refresh(remote, client, tokens.refresh_token)).status).toBe(200)
-  },
-)
+test.each(['Demo public', 'Demo confidential'])('%s logs in, calls and refreshes over sockets', async (name) => {
+  const remote = overSockets()
+  const client = clientOf(service, name)
+  const tokens = await login(remote, { client })
+  expect((await callApi(remote, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
+  expect((await refresh(remote, client, tokens.refresh_token)).status).toBe(200)
+})
 
-test('the in-process fetch of a started service reaches the same data, and nothing else [F119]', async () => {
+test('the in-process fetch of a started service reaches the same data, and nothing else', async () => {
   const tokens = await login(service)
   expect((await callApi(overSockets(), { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
   await expect(service.fetch('http://127.0.0.1:9/')).rejects.toThrow(TypeError)
@@ -67,7 +60,7 @@ test('the in-process fetch of a started service reaches the same data, and nothi
   await expect(running).rejects.toThrow('late stop')
 })
 
-test('two Authorization headers are refused [S-040 S-062]', async () => {
+test('two Authorization headers are refused', async () => {
   const token = await service.dev.mintSessionToken('ada@demo.example')
   const request = (origin: string, path: string, authorization: string) => {
     const { host } = new URL(origin)
@@ -87,12 +80,12 @@ test('two Authorization headers are refused [S-040 S-062]', async () => {
   expect(await request(service.baseUrl, agentSearch, `Bearer ${token}`)).toMatch(/^HTTP\/1\.1 401 /)
 })
 
-test('TRACE on the token endpoint is 405 [S-037]', async () => {
+test('TRACE on the token endpoint is 405', async () => {
   const { host } = new URL(service.authUrl)
   expect(await wire(service.authUrl, ['TRACE /auth/v1/token HTTP/1.1', `Host: ${host}`])).toMatch(/^HTTP\/1\.1 405 /)
 })
 
-test('a foreign Host is 421 with no page and no token [S-083]', async () => {
+test('a foreign Host is 421 with no page and no token', async () => {
   for (const origin of [service.authUrl, service.baseUrl]) {
     const answer = await wire(origin, ['GET /auth/v1/authorize HTTP/1.1', 'Host: attacker.test'])
     expect(answer).toMatch(/^HTTP\/1\.1 421 /)
@@ -104,13 +97,13 @@ test('a foreign Host is 421 with no page and no token [S-083]', async () => {
   )
 })
 
-test('headers over 16 KiB are 431 [S-085]', async () => {
+test('headers over 16 KiB are 431', async () => {
   const { host } = new URL(service.authUrl)
   const answer = await wire(service.authUrl, ['GET / HTTP/1.1', `Host: ${host}`, `X-Long: ${'x'.repeat(17 * 1_024)}`])
   expect(answer).toMatch(/^HTTP\/1\.1 431 /)
 })
 
-test('two fresh starts have nothing in common [S-084]', async () => {
+test('two fresh starts have nothing in common', async () => {
   const other = await createService()
   expect(other.clients.map(({ kind }) => kind)).toContain('confidential')
   expect(other.people.length).toBeGreaterThan(1)
@@ -298,7 +291,7 @@ test.each([
   'X-Varnish',
   'X-Scheme',
   'Front-End-Https',
-])('dev: a request that a proxy forwarded with %s is 403 [S-084 S-090]', async (name) => {
+])('dev: a request that a proxy forwarded with %s is 403', async (name) => {
   const answer = await dev('state', undefined, { [name]: name === 'Via' ? '1.1 proxy' : '127.0.0.1' })
   expect({ status: answer.status, body: await answer.json() }).toEqual({
     status: 403,
@@ -308,13 +301,13 @@ test.each([
 })
 
 test.each(['traceparent', 'x-request-id', 'x-client-version', 'proxy-connection', 'user-agent'])(
-  'dev: %s is no sign of a proxy [S-084]',
+  'dev: %s is no sign of a proxy',
   async (name) => {
     expect((await dev('state', undefined, { [name]: 'one' })).status).toBe(200)
   },
 )
 
-test('dev: no answer is kept, read as another type, or loaded by a page of another site [S-012 S-084]', async () => {
+test('dev: no answer is kept, read as another type, or loaded by a page of another site', async () => {
   const answers = await Promise.all([
     dev('state', undefined),
     dev('journal', undefined),
@@ -337,7 +330,7 @@ test('dev: no answer is kept, read as another type, or loaded by a page of anoth
   }
 })
 
-test('no response of either host can be read as another type than it is declared as [S-012]', async () => {
+test('no response of either host can be read as another type than it is declared as', async () => {
   const off = await createService({})
   const { access_token } = await login(off)
   const bearer = { authorization: `Bearer ${access_token}` }
@@ -379,7 +372,7 @@ test('no response of either host can be read as another type than it is declared
 })
 
 test.each(['http://127.0.0.1:4001', 'http://127.0.0.2:4001', 'http://localhost:4001', 'http://[::1]:4001'])(
-  'dev controls are served under the loopback origin %s [S-084]',
+  'dev controls are served under the loopback origin %s',
   async (authUrl) => {
     const local = await createService({ dev: 'on', authUrl })
     expect((await local.fetch(`${local.authUrl}/_dev/state`)).status).toBe(200)
@@ -387,7 +380,7 @@ test.each(['http://127.0.0.1:4001', 'http://127.0.0.2:4001', 'http://localhost:4
   },
 )
 
-test('a data file keeps tokens and people across a restart, readable by its owner only [S-089]', async () => {
+test('a data file keeps tokens and people across a restart, readable by its owner only', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-'))
   const dataFile = join(folder, 'data.db')
   const urls = { authUrl: 'http://127.0.0.1:4101', baseUrl: 'http://127.0.0.1:4102', dataFile }

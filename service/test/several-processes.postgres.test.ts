@@ -1,6 +1,5 @@
 // @module-tag slow
 
-// Tests service/src/credentials/keys.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
@@ -60,13 +59,13 @@ test('a login begun on one process goes on and ends on others, and so do its tok
   }
 })
 
-test('of 50 parallel redemptions over three processes exactly one succeeds [S-027 P-11]', async () => {
+test('of 50 parallel redemptions over three processes exactly one succeeds', async () => {
   const { successes, strange } = await redeemTogether(cluster, { rounds: 5, browser })
   expect(successes).toEqual([1, 1, 1, 1, 1])
   expect(strange).toEqual([])
 })
 
-test('of 20 parallel refreshes over three processes all get the one successor [S-047 S-048]', async () => {
+test('of 20 parallel refreshes over three processes all get the one successor', async () => {
   const client = clientOf(cluster, 'Demo public')
   const { refresh_token } = await login(cluster, { browser })
   const use = () => unlessTooBusy(() => refresh(cluster, client, refresh_token))
@@ -79,7 +78,7 @@ test('of 20 parallel refreshes over three processes all get the one successor [S
   expect((await refresh(cluster, client, successors[0] ?? '')).status).toBe(200)
 })
 
-test('one consent answered on all processes at once gives one code [S-014]', async () => {
+test('one consent answered on all processes at once gives one code', async () => {
   await authorize(cluster, { browser })
   const { url } = authorizeUrl(cluster)
   const page = await browser.get(url)
@@ -158,7 +157,7 @@ async function control(name: 'revoke' | 'expire'): Promise<number> {
   return performance.now()
 }
 
-test('after /_dev/revoke no family of tokens goes on, also of those that refresh meanwhile elsewhere [S-050]', async () => {
+test('after /_dev/revoke no family of tokens goes on, also of those that refresh meanwhile elsewhere', async () => {
   for (let round = 0; round < 4; round += 1) {
     const chains = refreshWithoutPause(await newFamilies(8))
     await expect.poll(() => chains.got.length, { interval: 10 }).toBeGreaterThanOrEqual(24)
@@ -170,7 +169,7 @@ test('after /_dev/revoke no family of tokens goes on, also of those that refresh
   }
 })
 
-test('after /_dev/expire no access token works that was there before, also of those issued meanwhile [S-054]', async () => {
+test('after /_dev/expire no access token works that was there before, also of those issued meanwhile', async () => {
   // What is expired are access tokens alone, so the families of a round go on in the next.
   let families = await newFamilies(8)
   for (let round = 0; round < 4; round += 1) {

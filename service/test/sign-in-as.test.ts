@@ -1,4 +1,3 @@
-// Tests service/src/sign-in/ask-sign-in.ts, service/src/sign-in/views/sign-in.tsx.
 import { expect, onTestFinished, test } from 'vitest'
 import type { ServiceOptions } from '../src/index.ts'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -51,7 +50,7 @@ test('a request that a proxy forwarded gets no choice, and cannot use it', async
   expect((await browser.get(authorizeUrl(service).url, { 'x-forwarded-for': '192.0.2.1' })).html).not.toContain(path)
 })
 
-test('the form of another browser, and one from another site, start no session [S-024]', async () => {
+test('the form of another browser, and one from another site, start no session', async () => {
   const { service, browser } = await started({ dev: 'on' })
   const page = await browser.get(authorizeUrl(service).url)
   const fields = { ...page.hidden(path), email: 'ada@demo.example' }

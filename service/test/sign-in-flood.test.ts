@@ -1,6 +1,5 @@
 // @module-tag slow
 
-// Tests service/src/cli/command.ts, service/src/credentials/hash-line.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -62,7 +61,7 @@ async function flood(count: number): Promise<Promise<Answered>[]> {
   })
 }
 
-test('200 sign-ins without an account hold up no API call, and most are told to come again [S-085]', async () => {
+test('200 sign-ins without an account hold up no API call, and most are told to come again', async () => {
   const { access_token: token } = await login(service, { person })
   const answers: Answered[] = []
   // Those that still wait at the end are not waited for: each would be hashed.
@@ -88,7 +87,7 @@ test('200 sign-ins without an account hold up no API call, and most are told to 
   expect(statuses.filter((status) => status === 408).length).toBeLessThan(50)
 })
 
-test('SIGTERM ends a process with a line of sign-ins without hashing those that wait, at its deadline at the latest [S-089]', async () => {
+test('SIGTERM ends a process with a line of sign-ins without hashing those that wait, at its deadline at the latest', async () => {
   const posts = await flood(120)
   await Promise.any(posts)
   const ended = Promise.allSettled(posts)
@@ -102,7 +101,7 @@ test('SIGTERM ends a process with a line of sign-ins without hashing those that 
   expect(statuses.filter((status) => status === 403).length).toBeLessThan(20)
 })
 
-test('what keeps the process alive is ended at the deadline, and the exit code says so [S-089]', async () => {
+test('what keeps the process alive is ended at the deadline, and the exit code says so', async () => {
   const held = 'data:text/javascript,setInterval(()=>{},1000)'
   const args = ['--import', held, await serverUrl('command'), '--json', '--auth-port', '0', '--base-port', '0']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })

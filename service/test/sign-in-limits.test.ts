@@ -1,4 +1,3 @@
-// Tests service/src/credentials/throttle-policies.ts, service/src/sign-in/admit-sign-in.ts, service/src/sign-in/device.ts.
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Person, Service } from '../src/index.ts'
 import type { Page } from './login.ts'
@@ -60,7 +59,7 @@ async function knownBrowser(address: string, person = ada): Promise<Browser> {
 
 const rightFrom = async (browser: Browser) => (await attempt(browser, ada.email, ada.password)).status
 
-test('ninety guesses at once, at each end of a delay again, are no more than one after the other [S-021]', async () => {
+test('ninety guesses at once, at each end of a delay again, are no more than one after the other', async () => {
   const stranger = browserAt('203.0.113.1')
   const compared: number[] = []
   for (const waitS of [0, 1, 2, 900]) {
@@ -74,7 +73,7 @@ test('ninety guesses at once, at each end of a delay again, are no more than one
   expect(compared).toEqual([6, 1, 1, 1])
 })
 
-test('a stranger who guesses at each expiry keeps the owner out neither elsewhere nor in a known browser [S-021]', async () => {
+test('a stranger who guesses at each expiry keeps the owner out neither elsewhere nor in a known browser', async () => {
   const known = await knownBrowser('203.0.113.1')
   const stranger = browserAt('203.0.113.1')
   let guesses = 0
@@ -92,7 +91,7 @@ test('a stranger who guesses at each expiry keeps the owner out neither elsewher
   expect(guesses).toBe(45)
 })
 
-test('without a trusted proxy a known browser gets through, and guesses at others keep no user out [S-021]', async () => {
+test('without a trusted proxy a known browser gets through, and guesses at others keep no user out', async () => {
   use(await createService({ trustedProxies: 0 }))
   onTestFinished(service.close)
   const known = await knownBrowser('203.0.113.1')
@@ -105,7 +104,7 @@ test('without a trusted proxy a known browser gets through, and guesses at other
   expect(await rightFrom(known)).toBe(200)
 })
 
-test('a hundred failures slow one address down for every account, but for browsers that are known [S-021]', async () => {
+test('a hundred failures slow one address down for every account, but for browsers that are known', async () => {
   const known = await knownBrowser('203.0.113.1')
   const stranger = browserAt('203.0.113.1')
   const page = await signInPage(stranger)
@@ -119,7 +118,7 @@ test('a hundred failures slow one address down for every account, but for browse
   expect(await rightFrom(browserAt('198.51.100.1'))).toBe(200)
 })
 
-test('one address has a hundred failures in a row at one account, then one a day, and others do not notice [S-021]', async () => {
+test('one address has a hundred failures in a row at one account, then one a day, and others do not notice', async () => {
   const stranger = browserAt('203.0.113.1')
   let guesses = 0
   let waitS = 0
@@ -136,7 +135,7 @@ test('one address has a hundred failures in a row at one account, then one a day
   expect(await guessOn(stranger)).toEqual({ compared: 1, retryAfterS: 24 * 3_600 })
 })
 
-test('many addresses together have a hundred failures in a row at one account, then four an hour [S-021]', async () => {
+test('many addresses together have a hundred failures in a row at one account, then four an hour', async () => {
   const known = await knownBrowser('203.0.113.1')
   let address = 0
   const guess = () => {
@@ -157,7 +156,7 @@ test('many addresses together have a hundred failures in a row at one account, t
   expect(await rightFrom(known)).toBe(200)
 })
 
-test('a known browser may guess no more than a stranger [S-021]', async () => {
+test('a known browser may guess no more than a stranger', async () => {
   const known = await knownBrowser('203.0.113.1')
   expect(await guessOn(known)).toEqual({ compared: 6, retryAfterS: 1 })
   service.dev.advance(1_000)
@@ -172,7 +171,7 @@ test.each<[string, (cookie: string, other: string) => string]>([
   ['with a made-up proof', (cookie) => `${cookie.slice(0, 44)}${'A'.repeat(43)}`],
   ['of six proofs', (cookie) => `${cookie}${`.${'A'.repeat(43)}`.repeat(5)}`],
   ['without a proof', (cookie) => cookie.slice(0, 43)],
-])('a device cookie %s makes no browser known [S-021]', async (_, change) => {
+])('a device cookie %s makes no browser known', async (_, change) => {
   const cookie = (await knownBrowser('203.0.113.1')).cookie('device') ?? ''
   const other = (await knownBrowser('203.0.113.1', personOf(service, 'rui'))).cookie('device') ?? ''
   await guessOn(browserAt('203.0.113.1'))
@@ -184,7 +183,7 @@ test.each<[string, (cookie: string, other: string) => string]>([
   expect(await rightFrom(forged)).toBe(429)
 })
 
-test('of two device cookies none counts [S-021]', async () => {
+test('of two device cookies none counts', async () => {
   const cookie = (await knownBrowser('203.0.113.1')).cookie('device') ?? ''
   await guessOn(browserAt('203.0.113.1'))
   const doubled = browserAt('203.0.113.1')
@@ -192,7 +191,7 @@ test('of two device cookies none counts [S-021]', async () => {
   expect(await rightFrom(doubled)).toBe(429)
 })
 
-test('one browser is known for the last five accounts that it signed in to [S-021]', async () => {
+test('one browser is known for the last five accounts that it signed in to', async () => {
   const browser = await knownBrowser('203.0.113.1')
   const id = browser.cookie('device')?.slice(0, 43)
   for (const name of ['rui', 'gil', 'ola', 'ada', 'rui']) {
@@ -206,7 +205,7 @@ test('one browser is known for the last five accounts that it signed in to [S-02
   expect(await rightFrom(browser)).toBe(200)
 })
 
-test('the device cookie is HttpOnly, Lax, long-lived and holds no email address [S-022]', async () => {
+test('the device cookie is HttpOnly, Lax, long-lived and holds no email address', async () => {
   const browser = browserAt('203.0.113.1')
   const page = await browser.get(authorizeUrl(service).url)
   const { response } = await browser.submit(page, signInPath, { email: ada.email, password: ada.password })
@@ -217,7 +216,7 @@ test('the device cookie is HttpOnly, Lax, long-lived and holds no email address 
   )
 })
 
-test('the email address may be written in any case in a known browser [S-021]', async () => {
+test('the email address may be written in any case in a known browser', async () => {
   const known = await knownBrowser('203.0.113.1')
   await guessOn(browserAt('203.0.113.1'))
   expect((await attempt(known, ` ${ada.email.toUpperCase()} `, ada.password)).status).toBe(200)

@@ -33,7 +33,7 @@ async function signIn(): Promise<Page> {
 
 const isSignIn = (page: Page): boolean => page.html.includes('name="password"')
 
-test('a hash with weaker parameters is renewed at the next sign-in [S-019]', async () => {
+test('a hash with weaker parameters is renewed at the next sign-in', async () => {
   const { email, password } = personOf(service, 'ada')
   const old = `scrypt$16384$8$1$salt$${scryptSync(password, 'salt', 32, { N: 2 ** 14 }).toString('base64url')}`
   const db = rawDatabase(assembly.context.store.db)
@@ -47,7 +47,7 @@ test('a hash with weaker parameters is renewed at the next sign-in [S-019]', asy
   expect(assembly.context.passwords.isCurrent((await read()).password_hash)).toBe(true)
 })
 
-test('1,024 characters are taken, 1,025 are refused without hashing [S-019]', async () => {
+test('1,024 characters are taken, 1,025 are refused without hashing', async () => {
   const lengths: number[] = []
   const { verify, ...others } = assembly.context.passwords
   const counting: typeof verify = (password, stored, place) => {
@@ -60,7 +60,7 @@ test('1,024 characters are taken, 1,025 are refused without hashing [S-019]', as
   expect(lengths).toEqual([1_024])
 })
 
-test('a browser that signed in before waits for its hash before strangers [S-021]', async () => {
+test('a browser that signed in before waits for its hash before strangers', async () => {
   const places: { lane: string; account: string }[] = []
   const { verify, ...others } = assembly.context.passwords
   const noting: typeof verify = (password, stored, place) => {
@@ -81,7 +81,7 @@ test('a browser that signed in before waits for its hash before strangers [S-021
   ])
 })
 
-test('an unknown person and a wrong password get the same answer [S-020]', async () => {
+test('an unknown person and a wrong password get the same answer', async () => {
   const wrong = await trySignIn(personOf(service, 'ada').email, 'wrong-password')
   const unknown = await trySignIn('nobody@demo.example', 'wrong-password')
   const comparable = (page: Page) => page.html.replace(/name="request" value="[^"]+"/, '')
@@ -89,7 +89,7 @@ test('an unknown person and a wrong password get the same answer [S-020]', async
   expect(unknown.status).toBe(403)
 })
 
-test('an unknown person costs the same hash and the same queries as a wrong password [S-020]', async () => {
+test('an unknown person costs the same hash and the same queries as a wrong password', async () => {
   const hashed: unknown[] = []
   const passwords = createPasswords({
     scheme: 'scrypt',
@@ -122,7 +122,7 @@ test('an unknown person costs the same hash and the same queries as a wrong pass
   expect(work[2]).toEqual(work[0])
 })
 
-test('guessing is slowed down per account, the right password works after the delay [S-021]', async () => {
+test('guessing is slowed down per account, the right password works after the delay', async () => {
   // However long fifty guesses take here, for the service no time passes.
   service.dev.freeze()
   const { email, password } = personOf(service, 'ada')
@@ -137,7 +137,7 @@ test('guessing is slowed down per account, the right password works after the de
   expect(isSignIn(await trySignIn(email, password))).toBe(false)
 })
 
-test('delays grow, and stop growing at a quarter of an hour [S-021]', async () => {
+test('delays grow, and stop growing at a quarter of an hour', async () => {
   // A guess that takes more than a second here would find its wait over.
   service.dev.freeze()
   const { email } = personOf(service, 'ada')
@@ -152,7 +152,7 @@ test('delays grow, and stop growing at a quarter of an hour [S-021]', async () =
   expect(Math.max(...delays)).toBe(900)
 })
 
-test('the session id is new at sign-in, stored as a hash, HttpOnly and Lax [S-022]', async () => {
+test('the session id is new at sign-in, stored as a hash, HttpOnly and Lax', async () => {
   const planted = 'A'.repeat(43)
   await browser.get(authorizeUrl(service).url)
   browser.setCookie('agent_service_session_4001', planted)
@@ -164,7 +164,7 @@ test('the session id is new at sign-in, stored as a hash, HttpOnly and Lax [S-02
   expect(JSON.stringify(rows)).not.toContain(browser.cookie('session') ?? '-')
 })
 
-test('of two session cookies none counts, because a page on another port can plant one [S-022]', async () => {
+test('of two session cookies none counts, because a page on another port can plant one', async () => {
   await signIn()
   const { url } = authorizeUrl(service)
   const own = `agent_service_session_4001=${browser.cookie('session')}`
@@ -179,7 +179,7 @@ test('of two session cookies none counts, because a page on another port can pla
   }
 })
 
-test('of two browser cookies none counts [S-024]', async () => {
+test('of two browser cookies none counts', async () => {
   const { email, password } = personOf(service, 'ada')
   const page = await browser.get(authorizeUrl(service).url)
   const own = `agent_service_browser_4001=${browser.cookie('browser')}`
@@ -194,7 +194,7 @@ test('of two browser cookies none counts [S-024]', async () => {
   expect((await submit(own)).status).toBe(200)
 })
 
-test('on https the cookies are __Host- and Secure [S-022]', async () => {
+test('on https the cookies are __Host- and Secure', async () => {
   const secure = await assemble({ authUrl: 'https://auth.demo.example', baseUrl: 'https://api.demo.example' })
   const page = await new Browser(secure.service.fetch).get(authorizeUrl(secure.service).url)
   const [line = ''] = page.response.headers.getSetCookie()
@@ -205,7 +205,7 @@ test('on https the cookies are __Host- and Secure [S-022]', async () => {
 test.each([
   ['30 minutes idle', [30 * 60_000]],
   ['12 hours in all', Array.from({ length: 37 }, () => 20 * 60_000)],
-])('a session ends after %s [S-023]', async (_, stepsMs) => {
+])('a session ends after %s', async (_, stepsMs) => {
   await signIn()
   const { url } = authorizeUrl(service)
   for (const stepMs of stepsMs.slice(0, -1)) {
@@ -216,7 +216,7 @@ test.each([
   expect(isSignIn(await browser.get(url))).toBe(true)
 })
 
-test('activity keeps a session alive, sign-out and disabling end it [S-023]', async () => {
+test('activity keeps a session alive, sign-out and disabling end it', async () => {
   service.dev.freeze()
   const consent = await signIn()
   const { url } = authorizeUrl(service)
@@ -235,7 +235,7 @@ test('activity keeps a session alive, sign-out and disabling end it [S-023]', as
   expect(isSignIn(await browser.get(url))).toBe(true)
 })
 
-test('a sign-in form counts only in the browser that asked for it, and sends no user elsewhere [S-024]', async () => {
+test('a sign-in form counts only in the browser that asked for it, and sends no user elsewhere', async () => {
   const { email, password } = personOf(service, 'ada')
   const page = await browser.get(authorizeUrl(service).url)
   const victim = new Browser(service.fetch)
@@ -260,7 +260,7 @@ test.each([
   ['a body over 32 KiB', 'application/x-www-form-urlencoded', `email=${'a'.repeat(33_000)}`, 413],
   ['another type', 'application/json', '{}', 415],
   ['a repeated field', 'application/x-www-form-urlencoded', 'email=a&email=b', 400],
-])('%s is no sign-in form [S-035 S-036 A-54]', async (_, type, body, status) => {
+])('%s is no sign-in form', async (_, type, body, status) => {
   const answer = await service.fetch(service.authUrl + signInPath, {
     method: 'POST',
     headers: { 'content-type': type },

@@ -44,7 +44,7 @@ test('the page says who is signed in, and only its form ends the session, at the
   expect((await refresh(service, clientOf(service, 'Demo public'), tokens.refresh_token)).status).toBe(200)
 })
 
-test('without the token of its session, or from another origin, the form ends nothing [S-024]', async () => {
+test('without the token of its session, or from another origin, the form ends nothing', async () => {
   await signIn()
   const page = await open()
   const elsewhere = new Browser(service.fetch)

@@ -1,6 +1,5 @@
 // @module-tag slow
 
-// Tests service/src/server/listener.ts, service/src/server/starting-response.ts.
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { Hono } from 'hono'
@@ -93,7 +92,7 @@ async function callOnce(service: Service, token: string): Promise<number> {
 const [slowClients, calls] = soakShare() > 0 ? [500, 200] : [200, 100]
 
 test(
-  `${slowClients} slow clients delay no other client: of ${calls} calls beside them 99 in 100 are quick [S-085]`,
+  `${slowClients} slow clients delay no other client: of ${calls} calls beside them 99 in 100 are quick`,
   runs(1, 20).options,
   async () => {
     const service = await startService({ dev: 'on' })
@@ -142,7 +141,7 @@ async function p99Ms(service: Service, token: string): Promise<number> {
 
 const quick = { ...usualLimits, headersTimeoutMs: 300, requestTimeoutMs: 700, checkMs: 50 }
 
-test('who does not end the headers in time is cut off, however busily it sends [S-085]', async () => {
+test('who does not end the headers in time is cut off, however busily it sends', async () => {
   const { url } = await echo({ ...quick, requestTimeoutMs: 20_000 })
   const startMs = performance.now()
   const slow = trickle(url, `GET / HTTP/1.1\r\nHost: ${new URL(url).host}\r\nX-Slow: `, 20)
@@ -154,7 +153,7 @@ test('who does not end the headers in time is cut off, however busily it sends [
   expect(tookMs).toBeLessThan(15_000)
 })
 
-test('who does not end the body in time is cut off [S-085]', async () => {
+test('who does not end the body in time is cut off', async () => {
   const { url } = await echo(quick)
   const startMs = performance.now()
   const slow = trickle(url, '', 20)
@@ -166,7 +165,7 @@ test('who does not end the body in time is cut off [S-085]', async () => {
   expect(slow.sent).toBeGreaterThan(3)
 })
 
-test('connections whose body is incomplete give way, oldest first, so that they never close the host for others [S-085]', async () => {
+test('connections whose body is incomplete give way, oldest first, so that they never close the host for others', async () => {
   // The time for a body ends none of them, however long this takes here.
   const rig = await echo({ ...usualLimits, requestTimeoutMs: 600_000, maxConnectionsPerAddress: 20 })
   const head = `POST / HTTP/1.1\r\nHost: ${new URL(rig.url).host}\r\nContent-Length: 100000\r\n\r\n`
@@ -197,7 +196,7 @@ test('connections whose body is incomplete give way, oldest first, so that they 
   expect(more.map(({ socket }) => socket.destroyed)).toEqual([false, false, false])
 })
 
-test('with 1,000 incomplete bodies at the token endpoint, requests of others are answered [S-085 A-47]', async () => {
+test('with 1,000 incomplete bodies at the token endpoint, requests of others are answered', async () => {
   const service = await startService()
   cleanups.push(() => service.close())
   const { host } = new URL(service.authUrl)
@@ -217,7 +216,7 @@ test('with 1,000 incomplete bodies at the token endpoint, requests of others are
   expect(answers.map(statusOf)).toEqual(answers.map(() => 401))
 })
 
-test('the limits of a started service are those of the requirement, and its listener has them [S-085]', async () => {
+test('the limits of a started service are those of the requirement, and its listener has them', async () => {
   expect(usualLimits).toEqual({
     headersTimeoutMs: 10_000,
     requestTimeoutMs: 30_000,
@@ -240,39 +239,36 @@ test('the limits of a started service are those of the requirement, and its list
 test.each([
   [0, 1_000],
   [1, 1_050],
-])(
-  'with %i trusted proxies one address may have %i of 1,050 connections [A-47 S-090]',
-  async (trustedProxies, most) => {
-    // Only their number closes connections, however long it takes here to open them all.
-    const { headersTimeoutMs, requestTimeoutMs } = usualLimits
-    cleanups.push(() => Object.assign(usualLimits, { headersTimeoutMs, requestTimeoutMs }))
-    Object.assign(usualLimits, { headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 })
-    const service = await startService({ trustedProxies })
-    cleanups.push(() => service.close())
-    const sockets: Socket[] = []
-    cleanups.push(() => {
-      for (const socket of sockets) socket.destroy()
-    })
-    // More at once than the system queues would connect after seconds.
-    for (let batch = 0; batch < 7; batch++) {
-      const some = Array.from({ length: 150 }, () =>
-        open(service.authUrl)
-          .on('error', () => {})
-          .resume(),
-      )
-      sockets.push(...some)
-      await Promise.all(some.map((socket) => connected({ socket })))
-    }
-    const request = ['GET /nothing HTTP/1.1', `Host: ${new URL(service.authUrl).host}`]
-    expect(statusOf(await exchangeBytes(service.authUrl, request))).toBe(404)
-    const left = (): number => sockets.filter(({ destroyed }) => !destroyed).length
-    // Sockets are closed beside the response, which took the place of one more.
-    await expect.poll(left).toBeLessThanOrEqual(most)
-    expect(left()).toBeGreaterThanOrEqual(most - 1)
-  },
-)
+])('with %i trusted proxies one address may have %i of 1,050 connections', async (trustedProxies, most) => {
+  // Only their number closes connections, however long it takes here to open them all.
+  const { headersTimeoutMs, requestTimeoutMs } = usualLimits
+  cleanups.push(() => Object.assign(usualLimits, { headersTimeoutMs, requestTimeoutMs }))
+  Object.assign(usualLimits, { headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 })
+  const service = await startService({ trustedProxies })
+  cleanups.push(() => service.close())
+  const sockets: Socket[] = []
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  // More at once than the system queues would connect after seconds.
+  for (let batch = 0; batch < 7; batch++) {
+    const some = Array.from({ length: 150 }, () =>
+      open(service.authUrl)
+        .on('error', () => {})
+        .resume(),
+    )
+    sockets.push(...some)
+    await Promise.all(some.map((socket) => connected({ socket })))
+  }
+  const request = ['GET /nothing HTTP/1.1', `Host: ${new URL(service.authUrl).host}`]
+  expect(statusOf(await exchangeBytes(service.authUrl, request))).toBe(404)
+  const left = (): number => sockets.filter(({ destroyed }) => !destroyed).length
+  // Sockets are closed beside the response, which took the place of one more.
+  await expect.poll(left).toBeLessThanOrEqual(most)
+  expect(left()).toBeGreaterThanOrEqual(most - 1)
+})
 
-test('a started service cuts off unended headers after 10 s [S-085]', async () => {
+test('a started service cuts off unended headers after 10 s', async () => {
   const service = await startService()
   cleanups.push(() => service.close())
   const startMs = performance.now()
@@ -285,35 +281,32 @@ test('a started service cuts off unended headers after 10 s [S-085]', async () =
   expect(tookMs).toBeLessThan(28_000)
 })
 
-test.each(['auth', 'base'] as const)(
-  'before the service is ready, its %s port answers 503 in JSON [A-13]',
-  async (origin) => {
-    const { server, url } = await listen(0, { origin })
-    cleanups.push(() => stop(server))
-    const answer = await fetch(`${url}/anything`)
-    expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
-      status: 503,
-      retryAfter: '1',
-    })
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    const kept = {
-      cacheControl: answer.headers.get('cache-control'),
-      contentTypeOptions: answer.headers.get('x-content-type-options'),
-    }
-    expect(kept).toEqual({ cacheControl: 'no-store', contentTypeOptions: 'nosniff' })
-    const starting = 'the service is starting'
-    expect(await answer.json()).toEqual(
-      origin === 'auth'
-        ? { error: 'temporarily_unavailable', error_description: starting }
-        : { success: false, data: {}, error_type: 'service_unavailable', error_message: starting },
-    )
-  },
-)
+test.each(['auth', 'base'] as const)('before the service is ready, its %s port answers 503 in JSON', async (origin) => {
+  const { server, url } = await listen(0, { origin })
+  cleanups.push(() => stop(server))
+  const answer = await fetch(`${url}/anything`)
+  expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
+    status: 503,
+    retryAfter: '1',
+  })
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  const kept = {
+    cacheControl: answer.headers.get('cache-control'),
+    contentTypeOptions: answer.headers.get('x-content-type-options'),
+  }
+  expect(kept).toEqual({ cacheControl: 'no-store', contentTypeOptions: 'nosniff' })
+  const starting = 'the service is starting'
+  expect(await answer.json()).toEqual(
+    origin === 'auth'
+      ? { error: 'temporarily_unavailable', error_description: starting }
+      : { success: false, data: {}, error_type: 'service_unavailable', error_message: starting },
+  )
+})
 
 test.each([
   ['its declared length', 'Content-Length: 100', '{"limit": 1'],
   ['the last chunk', 'Transfer-Encoding: chunked', '5\r\n{"lim\r\n'],
-])('a client that breaks off before %s is journalled as that [A-51]', async (_, length, body) => {
+])('a client that breaks off before %s is journalled as that', async (_, length, body) => {
   const service = await startService()
   cleanups.push(() => service.close())
   const token = await service.dev.mintSessionToken('ada@demo.example')

@@ -1,4 +1,3 @@
-// Tests service/src/api/tenant-turns.ts, service/src/server/arrival-order.ts.
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -36,7 +35,7 @@ function searchRequest(token: string, body: string): string {
   ].join('\r\n')
 }
 
-test('a request to the authorization host waits for few of the searches that arrived with it [S-085 A-45]', async () => {
+test('a request to the authorization host waits for few of the searches that arrived with it', async () => {
   const [base, auth] = [await listen(0), await listen(0, { origin: 'auth' })]
   base.serve(assembly.apiApp)
   auth.serve(assembly.authApp)
@@ -67,7 +66,7 @@ test('a request to the authorization host waits for few of the searches that arr
   for (const socket of sockets) socket.destroy()
 })
 
-test('a call of another tenant waits for few of the searches whose connections opened before its own [S-085 A-45]', async () => {
+test('a call of another tenant waits for few of the searches whose connections opened before its own', async () => {
   const base = await listen(0)
   base.serve(assembly.apiApp)
   onTestFinished(() => stop(base.server))
@@ -96,7 +95,7 @@ test('a call of another tenant waits for few of the searches whose connections o
   for (const socket of sockets) socket.destroy()
 })
 
-test('a request to the authorization host waits for few of the bodies that arrived with it [S-085 A-45]', async () => {
+test('a request to the authorization host waits for few of the bodies that arrived with it', async () => {
   const [base, auth] = [await listen(0), await listen(0, { origin: 'auth' })]
   base.serve(assembly.apiApp)
   auth.serve(assembly.authApp)
@@ -121,7 +120,7 @@ test('a request to the authorization host waits for few of the bodies that arriv
   for (const socket of sockets) socket.destroy()
 })
 
-test('a request to the authorization host is answered during a search [S-085 A-45]', async () => {
+test('a request to the authorization host is answered during a search', async () => {
   const [base, auth] = [await listen(0), await listen(0, { origin: 'auth' })]
   base.serve(assembly.apiApp)
   auth.serve(assembly.authApp)
@@ -154,7 +153,7 @@ test('a request to the authorization host is answered during a search [S-085 A-4
   expect(reads).toBeGreaterThan(39)
 })
 
-test('calls beyond those that may wait are 429 with Retry-After, and the tenant goes on [S-085 A-45]', async () => {
+test('calls beyond those that may wait are 429 with Retry-After, and the tenant goes on', async () => {
   await assembly.service.dev.reset()
   const token = await assembly.service.dev.mintSessionToken('ada@demo.example')
   const search = () => callApi(assembly.service, { token, path: agentSearch, body: { limit: 1 } })

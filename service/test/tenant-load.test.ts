@@ -1,6 +1,5 @@
 // @module-tag slow
 
-// Tests service/src/byte-count.ts, service/src/server/api-origin.ts.
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/server/create-service.ts'
@@ -45,7 +44,7 @@ async function tookMs(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - startMs
 }
 
-test('a text that repeats itself costs a search a bounded time [S-085]', async () => {
+test('a text that repeats itself costs a search a bounded time', async () => {
   await keepAgents(assembly, 500, 'a'.repeat(4_000))
   const searchFor = (search_value: string) => search(ada, { search_value, limit: 1 })
   expect((await searchFor('Q'.repeat(256))).body.data.count).toBe(0)
@@ -71,7 +70,7 @@ test('a text that repeats itself costs a search a bounded time [S-085]', async (
   expect(repeatedMs, `${plainMs} ms for a plain text`).toBeLessThan(allowedMs + 20 * plainMs)
 })
 
-test('a search whose page is empty reads the texts once, or none if no text has its trigrams [S-085 A-94]', async () => {
+test('a search whose page is empty reads the texts once, or none if no text has its trigrams', async () => {
   let reads = 0
   observe(assembly, {
     after({ sql }) {
@@ -97,7 +96,7 @@ test.each([
   [agentSearch, { filters: [{ column: 'agent_name', operator: 'equals', value: 'x'.repeat(1_501) }] }, 'filters'],
   [modelSearch, { filters: [{ column: 'provider', operator: 'equals', value: 'x'.repeat(1_501) }] }, 'filters'],
   [modelSearch, { provider: 'x'.repeat(1_501) }, 'provider'],
-])('%s with a text of 1,501 characters is 422 [S-070]', async (path, body, member) => {
+])('%s with a text of 1,501 characters is 422', async (path, body, member) => {
   const { status, body: answer } = await search(ada, body, path)
   expect({ status, member: answer.detail[0]?.loc[1], type: answer.detail[0]?.type }).toEqual({
     status: 422,
@@ -106,7 +105,7 @@ test.each([
   })
 })
 
-test('a page over 8 MiB is 422 at limit, and a smaller page of the same rows is given [S-085 A-46]', async () => {
+test('a page over 8 MiB is 422 at limit, and a smaller page of the same rows is given', async () => {
   await keepAgents(assembly, 40, 'a'.repeat(255 * 1_024))
   const filters = [{ column: 'parent_agent_type_key', operator: 'equals', value: 'long' }]
   const whole = await search(ada, { filters, limit: 40 })
@@ -124,7 +123,7 @@ test('a page over 8 MiB is 422 at limit, and a smaller page of the same rows is 
   })
 })
 
-test('a call of another tenant does not wait for every call of a busy one [S-085 A-45]', async () => {
+test('a call of another tenant does not wait for every call of a busy one', async () => {
   const done: string[] = []
   const note = (name: string) => (answer: Answer) => {
     done.push(`${name} ${answer.status}`)
@@ -148,7 +147,7 @@ test('a call of another tenant does not wait for every call of a busy one [S-085
   expect(done.indexOf('other 200')).toBeLessThan(20)
 })
 
-test('of answers that no client reads few are made, and other tenants go on [S-085 A-45]', async () => {
+test('of answers that no client reads few are made, and other tenants go on', async () => {
   await keepAgents(assembly, 25, 'a'.repeat(286 * 1_024))
   const listener = await listen(0)
   listener.serve(assembly.apiApp)

@@ -56,7 +56,7 @@ async function allBegun(): Promise<void> {
 
 const states = (calls: Call[]) => calls.map(({ state }) => state)
 
-test('calls beyond the limit of their tenant wait in order, and those of another tenant do not [S-085 A-45]', async () => {
+test('calls beyond the limit of their tenant wait in order, and those of another tenant do not', async () => {
   const turns = createTenantTurns(limits, noTimeUsed)
   const timers = timersOfWork()
   const calls = Array.from({ length: 4 }, () => timers.run(() => call(turns, 'one')))
@@ -72,7 +72,7 @@ test('calls beyond the limit of their tenant wait in order, and those of another
   expect(timers.pendingCount()).toBe(0)
 })
 
-test('a call that finds the queue full is 429 at once, and one that waits too long later [S-085 A-45]', async () => {
+test('a call that finds the queue full is 429 at once, and one that waits too long later', async () => {
   const turns = createTenantTurns(limits, noTimeUsed)
   const calls = Array.from({ length: 6 }, () => call(turns, 'one'))
   await allBegun()
@@ -83,7 +83,7 @@ test('a call that finds the queue full is 429 at once, and one that waits too lo
   expect(states(calls)).toEqual(['done', 'running', 'running', 429, 429, 429])
 })
 
-test('while answers are not taken, further calls of their tenant wait [S-085 A-45]', async () => {
+test('while answers are not taken, further calls of their tenant wait', async () => {
   const turns = createTenantTurns(limits, noTimeUsed)
   const releases = [turns.holdBytes('one', 60), turns.holdBytes('one', 40)]
   const [first, other] = [call(turns, 'one'), call(turns, 'two')]
@@ -100,7 +100,7 @@ test('while answers are not taken, further calls of their tenant wait [S-085 A-4
   expect(turns.load().tenants).toBe(0)
 })
 
-test('a task that fails gives its turn back, and tenants without calls are forgotten [A-45]', async () => {
+test('a task that fails gives its turn back, and tenants without calls are forgotten', async () => {
   const turns = createTenantTurns(limits)
   for (let turn = 0; turn < 5; turn += 1) {
     const failed = turns.run('one', () => Promise.reject(new Error('no')))
@@ -109,14 +109,14 @@ test('a task that fails gives its turn back, and tenants without calls are forgo
   expect(turns.load().tenants).toBe(0)
 })
 
-test('a call that never had room and waited too long leaves nothing behind [A-45]', async () => {
+test('a call that never had room and waited too long leaves nothing behind', async () => {
   const turns = createTenantTurns({ ...limits, tenantCallsAtOnce: 0 })
   const late = call(turns, 'one')
   await vi.advanceTimersByTimeAsync(1_000)
   expect({ state: late.state, tenants: turns.load().tenants }).toEqual({ state: 429, tenants: 0 })
 })
 
-test('of calls that arrive together one runs before a request on a new connection [S-085 A-45]', async () => {
+test('of calls that arrive together one runs before a request on a new connection', async () => {
   const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 }, () => 0)
   const order: string[] = []
   // Each request arrives in a callback of its own, and a query of libSQL ends before the event loop goes on.
@@ -133,7 +133,7 @@ test('of calls that arrive together one runs before a request on a new connectio
   expect(order.indexOf('other')).toBeLessThanOrEqual(1)
 })
 
-test('between calls that wait, a request on a new connection is answered [S-085 A-45]', async () => {
+test('between calls that wait, a request on a new connection is answered', async () => {
   const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 }, () => 0)
   const order: string[] = []
   const busy = Array.from({ length: 100 }, () =>
@@ -151,7 +151,7 @@ test('between calls that wait, a request on a new connection is answered [S-085 
   expect(order.indexOf('other')).toBeLessThanOrEqual(11)
 })
 
-test('tenants begin calls by turns [S-085 A-45]', async () => {
+test('tenants begin calls by turns', async () => {
   const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 }, () => 0)
   const order: string[] = []
   const run = (tenant: string) => turns.run(tenant, async () => void order.push(tenant))
@@ -160,7 +160,7 @@ test('tenants begin calls by turns [S-085 A-45]', async () => {
   expect(order.slice(0, 7)).toEqual(['busy', 'other', 'busy', 'other', 'busy', 'other', 'busy'])
 })
 
-test('after a call that held up the event loop, the next one waits as long [S-085 A-45]', async () => {
+test('after a call that held up the event loop, the next one waits as long', async () => {
   let usedMs = 0
   const turns = createTenantTurns(limits, () => usedMs)
   let endedMs = 0
@@ -177,7 +177,7 @@ test('after a call that held up the event loop, the next one waits as long [S-08
   expect(pauseMs).toBeGreaterThan(48)
 })
 
-test('after a call that took an hour, the next one waits for a short time only [A-45]', async () => {
+test('after a call that took an hour, the next one waits for a short time only', async () => {
   vi.useRealTimers()
   let usedMs = 0
   const turns = createTenantTurns({ ...limits, tenantWaitMs: 60_000 }, () => usedMs)
@@ -188,12 +188,12 @@ test('after a call that took an hour, the next one waits for a short time only [
   await expect(Promise.all([first, second])).resolves.toEqual([undefined, 'done'])
 })
 
-test('a call begins under fake timers, which tests of an application may use [A-45]', async () => {
+test('a call begins under fake timers, which tests of an application may use', async () => {
   vi.useFakeTimers()
   await expect(createTenantTurns(limits).run('one', async () => 'done')).resolves.toBe('done')
 })
 
-test('a call that used 20 ms pauses until calls of other tenants had their turns [S-085 A-45]', async () => {
+test('a call that used 20 ms pauses until calls of other tenants had their turns', async () => {
   let usedMs = 0
   const turns = createTenantTurns(limits, () => usedMs)
   const order: string[] = []
@@ -211,7 +211,7 @@ test('a call that used 20 ms pauses until calls of other tenants had their turns
   expect(turns.load().tenants).toBe(0)
 })
 
-test('a call that pauses goes on although its tenant has no room for further calls [S-085 A-45]', async () => {
+test('a call that pauses goes on although its tenant has no room for further calls', async () => {
   let usedMs = 0
   const turns = createTenantTurns({ ...limits, tenantCallsAtOnce: 1 }, () => usedMs)
   const order: string[] = []

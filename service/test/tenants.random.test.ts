@@ -244,22 +244,18 @@ async function run(operations: number, random: Random, judge: (done: Done) => vo
   }
 }
 
-test(
-  'random operations of five tenants answer what an oracle answers [P-20 S-065 S-066]',
-  operations.options,
-  async () => {
-    process.stdout.write(`P-20 SEED=${seed}\n`)
-    await run(operations.numRuns, createRandom(seed), ({ check }) => check())
-    // Whatever was claimed, each row stands where the oracle has it.
-    const rows = await rawDatabase(assembly.context.store.db)
-      .selectFrom('parent_agents')
-      .select(['id', 'tenant_id'])
-      .execute()
-    expect(new Map(rows.map(({ id, tenant_id }) => [id, tenant_id]))).toEqual(
-      new Map(oracle.all().map(({ id, tenant }) => [id, tenant])),
-    )
-  },
-)
+test('random operations of five tenants answer what an oracle answers', operations.options, async () => {
+  process.stdout.write(`P-20 SEED=${seed}\n`)
+  await run(operations.numRuns, createRandom(seed), ({ check }) => check())
+  // Whatever was claimed, each row stands where the oracle has it.
+  const rows = await rawDatabase(assembly.context.store.db)
+    .selectFrom('parent_agents')
+    .select(['id', 'tenant_id'])
+    .execute()
+  expect(new Map(rows.map(({ id, tenant_id }) => [id, tenant_id]))).toEqual(
+    new Map(oracle.all().map(({ id, tenant }) => [id, tenant])),
+  )
+})
 
 /** Makes one tenant predicate of each query hold for every row. */
 class LosesTenant extends OperationNodeTransformer {
@@ -282,7 +278,7 @@ test.each([
   // It reads what a scoped query chose: losing its predicate changes nothing.
   ['the third query', 'hardly ever fails', 2],
 ] as const)(
-  'if %s loses its tenant predicate, no operation returns a foreign row, and the service %s [P-20 S-067]',
+  'if %s loses its tenant predicate, no operation returns a foreign row, and the service %s',
   unguarded.options,
   async (_, outcome, target) => {
     const transformer = new LosesTenant()

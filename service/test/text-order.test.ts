@@ -1,5 +1,3 @@
-// Tests service/src/store/engine/postgres.ts, service/src/store/tables/tenant/checked-search.ts,
-// service/src/store/tables/tenant/run-search.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import { agentSearch, callApi } from './login.ts'
@@ -25,7 +23,7 @@ async function found(body: object): Promise<string[]> {
   return data.items.map(({ agent_name }) => agent_name)
 }
 
-test('text sorts by code point, alike on every database [S-072]', async () => {
+test('text sorts by code point, alike on every database', async () => {
   const filters = [{ column: 'parent_agent_type_key', operator: 'equals', value: 'order' }]
   const sorted = await found({ filters, sort: { column: 'agent_name' } })
   // `q B` and `q b` have one agent_key, so have `q A` and `q a`: the first of each was created.
@@ -41,11 +39,11 @@ test.each([
   ['σίσυφος', 9],
   ['50%', 9],
   ['5_%', 0],
-])('search_value %s finds %i, alike on every database [S-069]', async (search_value, count) => {
+])('search_value %s finds %i, alike on every database', async (search_value, count) => {
   expect((await found({ search_value })).filter((name) => name.startsWith('q '))).toHaveLength(count)
 })
 
-test('a filter by an id beyond 32 bits finds nothing and breaks nothing [S-070]', async () => {
+test('a filter by an id beyond 32 bits finds nothing and breaks nothing', async () => {
   for (const value of [2 ** 31, 2 ** 53 - 1, -(2 ** 53 - 1)]) {
     expect(await found({ filters: [{ column: 'id', operator: 'equals', value }] })).toEqual([])
     expect(await found({ filters: [{ column: 'llm_model', operator: 'equals', value }] })).toEqual([])

@@ -67,7 +67,7 @@ describe('oauth4webapi', () => {
     return oauth.processAuthorizationCodeResponse(server, client, answer)
   }
 
-  test.each(names)('a whole login and two refreshes of the %s client [P-24 S-026 S-040]', async (name) => {
+  test.each(names)('a whole login and two refreshes of the %s client', async (name) => {
     const demo = clientOf(service, name)
     const client: oauth.Client = { client_id: demo.clientId }
     const tokens = await codeGrant(demo)
@@ -82,7 +82,7 @@ describe('oauth4webapi', () => {
     }
   })
 
-  test('it understands a refusal, and that of the API [P-24 S-039]', async () => {
+  test('it understands a refusal, and that of the API', async () => {
     const demo = clientOf(service, 'Demo public')
     const client: oauth.Client = { client_id: demo.clientId }
     const answer = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), 'art_unknown', options)
@@ -110,7 +110,7 @@ describe('openid-client', () => {
     return config
   }
 
-  test.each(names)('a whole login and a refresh of the %s client [P-24 S-026 S-040]', async (name) => {
+  test.each(names)('a whole login and a refresh of the %s client', async (name) => {
     const config = configuration(clientOf(service, name))
     const pkceCodeVerifier = openid.randomPKCECodeVerifier()
     const expectedState = openid.randomState()
@@ -137,7 +137,7 @@ describe('openid-client', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('a denial arrives as access_denied [P-24 S-018]', async () => {
+  test('a denial arrives as access_denied', async () => {
     const config = configuration(clientOf(service, 'Demo confidential'))
     const expectedState = openid.randomState()
     const url = openid.buildAuthorizationUrl(config, {

@@ -46,7 +46,7 @@ async function burst(count: number, result: 'failure' | 'success'): Promise<numb
   return waits.filter((waitMs) => waitMs === 0).length
 }
 
-test('failures are remembered for an hour after the delay that they brought [S-021]', async () => {
+test('failures are remembered for an hour after the delay that they brought', async () => {
   expect(await attemptInTurn(3)).toEqual([0, 0, minuteMs])
   clock.advance(minuteMs + hourMs - 1)
   // Still known: the delay doubles.
@@ -55,7 +55,7 @@ test('failures are remembered for an hour after the delay that they brought [S-0
   expect(await attemptInTurn(3)).toEqual([0, 0, minuteMs])
 })
 
-test('ninety guesses at once are as many as one after the other, and at each end of a delay one [S-021]', async () => {
+test('ninety guesses at once are as many as one after the other, and at each end of a delay one', async () => {
   use({ freeFailures: 5 })
   expect(await burst(90, 'failure')).toBe(6)
   for (const delayMs of [minuteMs, 2 * minuteMs, 4 * minuteMs, 8 * minuteMs, hourMs / 4, hourMs / 4]) {
@@ -66,13 +66,13 @@ test('ninety guesses at once are as many as one after the other, and at each end
   }
 })
 
-test('ninety right passwords at once all get their turn [S-021]', async () => {
+test('ninety right passwords at once all get their turn', async () => {
   use({ freeFailures: 5 })
   expect(await burst(5, 'failure')).toBe(5)
   expect(await burst(90, 'success')).toBe(90)
 })
 
-test('no more than a hundred attempts at one key wait for those under way [S-021]', async () => {
+test('no more than a hundred attempts at one key wait for those under way', async () => {
   const open = await throttle.admit('key')
   const waiting = Array.from({ length: 100 }, () => attempt('success'))
   expect(await attempt()).toBe(minuteMs)
@@ -80,7 +80,7 @@ test('no more than a hundred attempts at one key wait for those under way [S-021
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([0]))
 })
 
-test('no more than five hundred attempts at all keys together wait, and others pass [S-021 S-085]', async () => {
+test('no more than five hundred attempts at all keys together wait, and others pass', async () => {
   const keys = Array.from({ length: 6 }, (_, index) => `key ${index}`)
   const open = await Promise.all(keys.map((key) => throttle.admit(key)))
   const waiting = keys.slice(0, 5).flatMap((key) => Array.from({ length: 100 }, () => attempt('success', key)))
@@ -95,7 +95,7 @@ test('no more than five hundred attempts at all keys together wait, and others p
   expect(await late).toBe(0)
 })
 
-test('an undecided attempt is no failure of a user [S-021]', async () => {
+test('an undecided attempt is no failure of a user', async () => {
   for (let count = 0; count < 10; count += 1) {
     const admission = await throttle.admit('key')
     expect(admission.kind).toBe('go')
@@ -103,7 +103,7 @@ test('an undecided attempt is no failure of a user [S-021]', async () => {
   }
 })
 
-test('after the last of a hundred failures there is one attempt a day [S-021]', async () => {
+test('after the last of a hundred failures there is one attempt a day', async () => {
   use({ stop: { failures: 100, delayMs: 24 * hourMs } })
   let failures = 0
   while (failures < 100) {
@@ -118,7 +118,7 @@ test('after the last of a hundred failures there is one attempt a day [S-021]', 
   expect(await attemptInTurn(2)).toEqual([0, 24 * hourMs])
 })
 
-test('an attempt under way counts however long it takes, also when the memory is cleaned up [S-021]', async () => {
+test('an attempt under way counts however long it takes, also when the memory is cleaned up', async () => {
   const open = await throttle.admit('key')
   expect(open.kind).toBe('go')
   clock.advance(2 * hourMs)
@@ -130,7 +130,7 @@ test('an attempt under way counts however long it takes, also when the memory is
   expect(await Promise.race([throttle.admit('key'), 'waits'])).toBe('waits')
 })
 
-test('what is forgotten leaves the memory when that has grown [S-021]', async () => {
+test('what is forgotten leaves the memory when that has grown', async () => {
   for (let index = 0; index < 10_000; index += 1) throttle.settle(`one ${index}`, 'failure')
   expect(throttle.size).toBe(10_000)
   clock.advance(2 * hourMs)
@@ -138,7 +138,7 @@ test('what is forgotten leaves the memory when that has grown [S-021]', async ()
   expect(throttle.size).toBe(1)
 })
 
-test('a hundred thousand keys within an hour take seconds, and of more the one that failed longest ago goes [S-021]', async () => {
+test('a hundred thousand keys within an hour take seconds, and of more the one that failed longest ago goes', async () => {
   await attempt('failure', 'first')
   const open = await throttle.admit('under way')
   const tookMs = await processorMs(() => {
@@ -162,7 +162,7 @@ test('a hundred thousand keys within an hour take seconds, and of more the one t
   if (open.kind === 'go') open.settle('undecided')
 })
 
-test('attempts that are not compared push out no key that failed [S-021]', async () => {
+test('attempts that are not compared push out no key that failed', async () => {
   use({ stop: { failures: 2, delayMs: 24 * hourMs } })
   expect(await attemptInTurn(2)).toEqual([0, 0])
   for (let index = 0; index < 100_000; index += 1) {
@@ -172,7 +172,7 @@ test('attempts that are not compared push out no key that failed [S-021]', async
   expect(throttle.waitMs('key')).toBe(24 * hourMs)
 })
 
-test('keys whose attempt has not ended push out no key that failed [S-021]', async () => {
+test('keys whose attempt has not ended push out no key that failed', async () => {
   use({ freeFailures: 0 })
   for (let index = 0; index < 100_000; index += 1) throttle.settle(`key ${index}`, 'failure')
   const open = await Promise.all(Array.from({ length: 5 }, (_, index) => throttle.admit(`invented ${index}`)))
@@ -189,7 +189,7 @@ test('keys whose attempt has not ended push out no key that failed [S-021]', asy
   expect(throttle.size).toBe(100_000)
 })
 
-test('an attempt that began before everything was forgotten changes nothing that came after [S-021]', async () => {
+test('an attempt that began before everything was forgotten changes nothing that came after', async () => {
   use({ freeFailures: 3 })
   for (const result of ['success', 'failure'] as const) {
     const early = await throttle.admit('key')
@@ -205,7 +205,7 @@ test('an attempt that began before everything was forgotten changes nothing that
   expect(throttle.size).toBe(0)
 })
 
-test('only a key that failed is remembered [S-021]', async () => {
+test('only a key that failed is remembered', async () => {
   expect(await attempt('success')).toBe(0)
   expect(throttle.waitMs('asked about')).toBe(0)
   throttle.settle('not admitted', 'success')
@@ -216,7 +216,7 @@ test('only a key that failed is remembered [S-021]', async () => {
   expect(throttle.size).toBe(0)
 })
 
-test('a success forgets failures, but no delay that a failure beside it brought [S-021]', async () => {
+test('a success forgets failures, but no delay that a failure beside it brought', async () => {
   use({ freeFailures: 2 })
   const [first, second] = [await throttle.admit('key'), await throttle.admit('key')]
   throttle.settle('key', 'failure')

@@ -1,4 +1,3 @@
-// Tests service/src/sign-in/attempt-sign-in.ts, service/src/token/client-authentication.ts.
 import { expect, test } from 'vitest'
 import { createRandom } from './random.ts'
 import { assemble } from './start.ts'
@@ -12,7 +11,7 @@ function sample(seed: number, shift: number): number[] {
   return Array.from({ length: 1_000 }, () => 10 + shift + random.below(1_000) / 500)
 }
 
-test('the comparison finds a difference that is there, and none that is not [S-020 S-044]', () => {
+test('the comparison finds a difference that is there, and none that is not', () => {
   const same = compareSamples(sample(1, 0), sample(2, 0))
   expect(Math.abs(same.medianRatio - 1)).toBeLessThan(0.02)
   expect(same.ksProbability).toBeGreaterThan(0.01)
@@ -28,7 +27,7 @@ test('the comparison finds a difference that is there, and none that is not [S-0
   expect(wider.ksProbability).toBeLessThan(1e-6)
 })
 
-test.each(timingContests)('$name: no difference of kind [S-020 S-044]', async ({ run, fewestTries }) => {
+test.each(timingContests)('$name: no difference of kind', async ({ run, fewestTries }) => {
   const { quickestRatio } = await run(fewestTries, assemble)
   // A refusal without a hash takes a thousandth of one with it; this is no finer than that.
   expect(quickestRatio).toBeGreaterThan(0.02)

@@ -1,4 +1,3 @@
-// Tests service/src/api/check-bearer-token.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hashToken } from '../src/credentials/secrets.ts'
 import type { Service } from '../src/index.ts'
@@ -23,7 +22,7 @@ function partsOf(value: string): string[] {
   return Array.from({ length: value.length - 7 }, (_, at) => value.slice(at, at + 8))
 }
 
-test('of codes, tokens, cookies and secrets the database is only ever asked for the hash [S-058]', async () => {
+test('of codes, tokens, cookies and secrets the database is only ever asked for the hash', async () => {
   const browser = new Browser(service.fetch)
   const callback = await authorize(service, { browser })
   const tokens = (await (await exchange(service, callback)).json()) as Record<string, string>
@@ -47,7 +46,7 @@ test('of codes, tokens, cookies and secrets the database is only ever asked for 
   }
 })
 
-test('a guess that matches all but the last character costs the same queries as one that matches nothing [S-058]', async () => {
+test('a guess that matches all but the last character costs the same queries as one that matches nothing', async () => {
   // The clean-up of every minute would be counted too.
   service.dev.freeze()
   const sql: string[] = []

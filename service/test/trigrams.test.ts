@@ -126,11 +126,11 @@ async function compareRandomSearches(rounds: number): Promise<Set<number>> {
   return counts
 }
 
-test('searches by the index find the same page and count as searches that read every text [S-069 S-072 A-94]', async () => {
+test('searches by the index find the same page and count as searches that read every text', async () => {
   expect((await compareRandomSearches(isOnPostgres() ? 120 : 250)).size).toBeGreaterThan(10)
 })
 
-test('a part of any text is found among the agents that the index leaves [A-94]', async () => {
+test('a part of any text is found among the agents that the index leaves', async () => {
   for (const { id, tenant_id, search_text } of await db.selectFrom('parent_agents').selectAll().execute()) {
     const field = [...random.pick(search_text.split('\n'))]
     const from = random.below(field.length)
@@ -141,7 +141,7 @@ test('a part of any text is found among the agents that the index leaves [A-94]'
   }
 })
 
-test('the index leaves no agent of another tenant, even if all of them have the text [S-067 A-94]', async () => {
+test('the index leaves no agent of another tenant, even if all of them have the text', async () => {
   const text = 'every agent of one tenant says this'
   await parentAgentsOf(db, 'other').createAll(
     Array.from({ length: 80 }, (_, at) => agentIn('other', `says ${at}`, text)),
@@ -172,7 +172,7 @@ test('an agent whose creation is rolled back leaves nothing in the index', async
   expect(await leftByIndex('demo', text)).toEqual([])
 })
 
-test('agents of an earlier version are found at once, and the next start adds them to the index [A-94]', async () => {
+test('agents of an earlier version are found at once, and the next start adds them to the index', async () => {
   const text = 'written by an earlier version'
   await addAsEarlierVersion('demo', 'earlier', text)
   expect((await parentAgentsOf(db, 'demo').search(searchFor('BY AN EARLIER'))).count).toBe(1)
@@ -194,14 +194,14 @@ function notingAgentsAdded(added: number[]): KyselyPlugin {
   }
 }
 
-test('a start adds 64 agents of an earlier version in each transaction, which other processes wait for [A-94]', async () => {
+test('a start adds 64 agents of an earlier version in each transaction, which other processes wait for', async () => {
   for (let at = 0; at < 70; at += 1) await addAsEarlierVersion('demo', `many ${at}`)
   const added: number[] = []
   await indexAgents(opaqueDatabase(db.withPlugin(notingAgentsAdded(added))))
   expect(added).toEqual([64, 6])
 })
 
-test('a start that waits too long for the lock of another process begins again, and reports the fourth time [A-94]', async () => {
+test('a start that waits too long for the lock of another process begins again, and reports the fourth time', async () => {
   await addAsEarlierVersion('demo', 'locked')
   let timeouts = 3
   observe(assembly, {
@@ -220,7 +220,7 @@ test('a start that waits too long for the lock of another process begins again, 
   await indexAgents(assembly.context.store.db)
 })
 
-test('on PostgreSQL a statement adds at most 100,000 trigrams and those of one more agent, so that it ends within its time [A-94]', async () => {
+test('on PostgreSQL a statement adds at most 100,000 trigrams and those of one more agent, so that it ends within its time', async () => {
   const added: number[] = []
   const agents = [1, 2, 3, 4, 5].map((id) => ({
     id: 2 ** 40 + id,
@@ -236,7 +236,7 @@ test('on PostgreSQL a statement adds at most 100,000 trigrams and those of one m
   expect(added).toEqual(isOnPostgres() ? [3, 2] : [5])
 })
 
-test('a reset empties the index, and a seed of the same ids fills it [A-94]', async () => {
+test('a reset empties the index, and a seed of the same ids fills it', async () => {
   expect(await leftByIndex('other', 'every agent of one tenant')).toHaveLength(80)
   await assembly.service.dev.reset()
   expect(await leftByIndex('other', 'every agent of one tenant')).toEqual([])

@@ -1,4 +1,3 @@
-// Tests service/src/store/engine/engine.ts, service/src/store/engine/libsql.ts.
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -28,7 +27,7 @@ beforeEach(async () => {
   undo.push(assembly.service.close)
 })
 
-test('locked by another process: 503 with Retry-After, nothing consumed [D-36]', async () => {
+test('locked by another process: 503 with Retry-After, nothing consumed', async () => {
   const other = new Database(dataFile)
   undo.push(async () => other.close())
   await expectNothingConsumed(assembly.service, {
@@ -53,7 +52,7 @@ test('a data file that cannot be opened again after a lock is tried at the next 
   await write()
 })
 
-test('read-only: 503 with Retry-After, nothing consumed [D-36]', async () => {
+test('read-only: 503 with Retry-After, nothing consumed', async () => {
   const db = rawDatabase(assembly.context.store.db)
   await expectNothingConsumed(assembly.service, {
     harm: async () => void (await sql`pragma query_only = on`.execute(db)),
@@ -61,7 +60,7 @@ test('read-only: 503 with Retry-After, nothing consumed [D-36]', async () => {
   })
 })
 
-test('full: the refresh that no longer fits is 503, and its token goes on when there is room [D-36 S-047]', async () => {
+test('full: the refresh that no longer fits is 503, and its token goes on when there is room', async () => {
   const { service, context } = assembly
   const client = clientOf(service, 'Demo public')
   let { refresh_token: token } = await login(service)

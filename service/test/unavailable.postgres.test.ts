@@ -1,6 +1,5 @@
 // @module-tag slow
 
-// Tests service/src/store/engine/postgres.ts, service/src/store/engine/transact.ts.
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
@@ -41,14 +40,14 @@ beforeEach(async () => {
 const endConnections =
   'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
 
-test('out of reach: 503 with Retry-After, nothing consumed, and well again by itself [D-36]', async () => {
+test('out of reach: 503 with Retry-After, nothing consumed, and well again by itself', async () => {
   await expectNothingConsumed(assembly.service, {
     harm: async () => balancer.cut(),
     mend: async () => balancer.serve([`http://127.0.0.1:${port}`]),
   })
 })
 
-test('read-only: 503 with Retry-After, nothing consumed [D-36]', async () => {
+test('read-only: 503 with Retry-After, nothing consumed', async () => {
   const setReadOnly = async (value: 'on' | 'off'): Promise<void> => {
     await admin.query(`alter database ${name} set default_transaction_read_only = ${value}`)
     await admin.query(endConnections)
@@ -58,7 +57,7 @@ test('read-only: 503 with Retry-After, nothing consumed [D-36]', async () => {
   await expectNothingConsumed(assembly.service, { harm: () => setReadOnly('on'), mend: () => setReadOnly('off') })
 })
 
-test('tables locked: 503 with Retry-After, nothing consumed [D-36]', async () => {
+test('tables locked: 503 with Retry-After, nothing consumed', async () => {
   await expectNothingConsumed(assembly.service, {
     harm: async () => void (await admin.query('begin; lock table grants, authorization_codes, llm_models')),
     mend: async () => void (await admin.query('rollback')),
@@ -69,7 +68,7 @@ test.each([
   ['reset', 'from "grants" for update'],
   ['expireAccessTokens', 'lock table "grants"'],
   ['revokeRefreshTokens', 'lock table "grants"'],
-] as const)('%s waits too long for a lock of another transaction, and begins again [D-36]', async (control, lock) => {
+] as const)('%s waits too long for a lock of another transaction, and begins again', async (control, lock) => {
   await admin.query('begin; lock table grants')
   let attempts = 0
   let released: Promise<unknown> | undefined

@@ -1,12 +1,10 @@
-// Tests service/src/http/unexpected-error.ts, service/src/server/auth-origin.ts, service/src/server/purge-on-request.ts,
-// service/src/store/engine/failures.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import { databaseFailureOf } from '../src/store/engine/failures.ts'
 import { authorizeUrl, Browser, clientOf, refresh } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
-test('a page says that the data cannot be reached, and a failed look-up is no failed attempt of a user [D-36]', async () => {
+test('a page says that the data cannot be reached, and a failed look-up is no failed attempt of a user', async () => {
   const assembly = await assemble()
   const { service } = assembly
   onTestFinished(service.close)
@@ -33,7 +31,7 @@ test('a page says that the data cannot be reached, and a failed look-up is no fa
   expect((await refresh(service, client, 'art_x')).status).toBe(400)
 })
 
-test('a clean-up that cannot be done now disturbs no request; what else goes wrong in it is a 500 [D-36 S-088]', async () => {
+test('a clean-up that cannot be done now disturbs no request; what else goes wrong in it is a 500', async () => {
   const assembly = await assemble()
   const { service, context } = assembly
   onTestFinished(service.close)
@@ -69,7 +67,7 @@ test.each([
   [{ message: 'Connection terminated unexpectedly' }, 'unavailable'],
   [{ message: 'timeout exceeded when trying to connect' }, 'unavailable'],
   [{ message: 'anything else' }, 'other'],
-])('%j is %s [D-36]', (error, failure) => {
+])('%j is %s', (error, failure) => {
   expect(databaseFailureOf(Object.assign(new Error('message' in error ? error.message : ''), error))).toBe(failure)
   expect(databaseFailureOf(error)).toBe('other')
 })

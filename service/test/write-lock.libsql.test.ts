@@ -1,4 +1,3 @@
-// Tests service/src/store/engine/libsql.ts, service/src/store/tables/authorizations.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +27,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-test('a transaction that may write has the lock to write before its first statement, so no other one is between two uses of a token [S-047]', async () => {
+test('a transaction that may write has the lock to write before its first statement, so no other one is between two uses of a token', async () => {
   await transact(assembly.context.store.db, async () => {
     expect(() => other.exec('begin immediate')).toThrow(expect.objectContaining({ code: 'SQLITE_BUSY' }))
   })

@@ -57,7 +57,7 @@ const refreshes = (): Seen[] => seen.filter(({ path }) => path.endsWith('grant_t
 const apiCalls = (): Seen[] => seen.filter(({ path }) => path.startsWith('/api/'))
 
 describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (clientName) => {
-  it('a revoked token: 401, one refresh, the same bytes again, and one agent is created [C-094 C-097]', async () => {
+  it('a revoked token: 401, one refresh, the same bytes again, and one agent is created', async () => {
     const { session, send } = await signIn('ada', clientName)
     const first = await session.getAccessToken()
     await service.dev.expireAccessTokens()
@@ -77,7 +77,7 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
     expect(await countOfAgents(send, 'Caf\u00e9 Helper')).toBe(1)
   })
 
-  it('50 calls at once with a revoked token: one refresh, and all of them succeed [C-094 F060]', async () => {
+  it('50 calls at once with a revoked token: one refresh, and all of them succeed', async () => {
     const { send } = await signIn('ada', clientName)
     await service.dev.expireAccessTokens()
     const search = (): Promise<Response> => send('/api/llm_models/search', post({ limit: 5, offset: 0 }))
@@ -86,7 +86,7 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
     expect(refreshes()).toHaveLength(1)
   })
 
-  it('403 missing permission comes back as it was: one sending, no refresh, the session stays [C-095]', async () => {
+  it('403 missing permission comes back as it was: one sending, no refresh, the session stays', async () => {
     const { session, send } = await signIn('rui', clientName)
     const response = await send('/api/parent_agents', post(newAgent))
     expect({ status: response.status, text: await response.text() }).toEqual({
@@ -100,7 +100,7 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
     }).toEqual({ apiCallsCount: 1, refreshesCount: 0, status: 'signed-in' })
   })
 
-  it('so does 422, with the validation error of the service [C-095]', async () => {
+  it('so does 422, with the validation error of the service', async () => {
     const { send } = await signIn('ada', clientName)
     const response = await send('/api/parent_agents/search', post({ limit: 251 }))
     expect({ status: response.status, body: await response.json() }).toEqual({
@@ -113,7 +113,7 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
     })
   })
 
-  it('when the refresh token is revoked too, the call ends with session_ended, and nothing is sent again [C-094 F060]', async () => {
+  it('when the refresh token is revoked too, the call ends with session_ended, and nothing is sent again', async () => {
     const { session, send } = await signIn('ada', clientName)
     await service.dev.expireAccessTokens()
     await service.dev.revokeRefreshTokens()
@@ -124,7 +124,7 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
 })
 
 describe('other bearers', () => {
-  it('a user session token opens the API, and when it is over its 401 comes back after one sending [C-090 C-094]', async () => {
+  it('a user session token opens the API, and when it is over its 401 comes back after one sending', async () => {
     const token = await service.dev.mintSessionToken(personOf(service, 'ada').email)
     registerSecret('user session token', token)
     const send = createBearerFetch(token, { baseUrl: service.baseUrl, fetch: recorded })
@@ -143,7 +143,7 @@ describe('other bearers', () => {
     })
   })
 
-  it('a caller\u2019s own Authorization is judged by the service as it is, and the session is not renewed for it [C-093]', async () => {
+  it('a caller\u2019s own Authorization is judged by the service as it is, and the session is not renewed for it', async () => {
     const { send } = await signIn('ada', 'Demo public')
     const headers = { authorization: 'Bearer of-another-identity' }
     expect((await send('/api/llm_models/search', { ...post({}), headers })).status).toBe(401)
@@ -151,7 +151,7 @@ describe('other bearers', () => {
     expect(refreshes()).toEqual([])
   })
 
-  it('the authorization host gets no bearer token [C-090]', async () => {
+  it('the authorization host gets no bearer token', async () => {
     const { send } = await signIn('ada', 'Demo public')
     await send(`${service.authUrl}/auth/v1/authorize`)
     expect(seen.at(-1)?.authorization).toBe(null)

@@ -1,6 +1,5 @@
 // @module-tag slow
 
-// Tests src/api/error.ts, src/api/failure.ts, src/api/response.ts, src/api/shapes.ts.
 import { inspect } from 'node:util'
 import { type AgentApi, type AgentApiError, createAgentApi, isAgentApiError } from 'agent-auth/api'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -186,19 +185,16 @@ describe('bodies without an end', () => {
 describe('connections that fail', () => {
   const body = JSON.stringify(envelope({ items: [], count: 0 }))
 
-  it.each(['length', 'chunked'] as const)(
-    'a %s body that breaks off: a read may be repeated [D-07]',
-    async (framing) => {
-      const { api, wire } = await wiredApi(truncate(body, 20, framing, 'reset'))
-      expect(await apiFailure(search(api))).toMatchObject({ code: 'request_failed', status: 200, retryable: true })
-      const error = await apiFailure(create(api))
-      expect(error).toMatchObject({ code: 'request_failed', status: 200, retryable: false })
-      expect(error.message).toMatch(/may have been carried out\.$/)
-      expect(wire.requests).toHaveLength(2)
-    },
-  )
+  it.each(['length', 'chunked'] as const)('a %s body that breaks off: a read may be repeated', async (framing) => {
+    const { api, wire } = await wiredApi(truncate(body, 20, framing, 'reset'))
+    expect(await apiFailure(search(api))).toMatchObject({ code: 'request_failed', status: 200, retryable: true })
+    const error = await apiFailure(create(api))
+    expect(error).toMatchObject({ code: 'request_failed', status: 200, retryable: false })
+    expect(error.message).toMatch(/may have been carried out\.$/)
+    expect(wire.requests).toHaveLength(2)
+  })
 
-  it('a body that ends early without a length is no JSON [D-07]', async () => {
+  it('a body that ends early without a length is no JSON', async () => {
     const { api } = await wiredApi(truncate(body, 20, 'close'))
     expect(await apiFailure(search(api))).toMatchObject({ code: 'response_invalid' })
   })
@@ -210,7 +206,7 @@ describe('connections that fail', () => {
     expect(wire.requests).toHaveLength(2)
   })
 
-  it('a redirect is not followed: the other host gets no request [C-092]', async () => {
+  it('a redirect is not followed: the other host gets no request', async () => {
     const { wire: elsewhere } = await wiredApi(respond(200, {}, body))
     const { api } = await wiredApi(redirect(307, `${elsewhere.url}/api/parent_agents/search`))
     const message = 'The API responded with 307. Redirects are not followed. Check baseUrl.'
@@ -218,7 +214,7 @@ describe('connections that fail', () => {
     expect(elsewhere.requests).toEqual([])
   })
 
-  it('a redirect that a page is not shown is named as one [C-092]', async () => {
+  it('a redirect that a page is not shown is named as one', async () => {
     const opaque = Object.defineProperties(Response.json({}), { status: { value: 0 }, ok: { value: false } })
     const api = createAgentApi({ baseUrl: 'https://api.demo.example', fetch: async () => opaque })
     const message = 'The API responded with a redirect. Redirects are not followed. Check baseUrl.'
@@ -227,7 +223,7 @@ describe('connections that fail', () => {
 })
 
 describe('what an error shows', () => {
-  it('neither the token nor any of the body, however it is printed [C-063]', async () => {
+  it('neither the token nor any of the body, however it is printed', async () => {
     const hidden = secret('value that the API repeats')
     const faulty = { loc: ['body', hidden], msg: hidden, type: hidden, input: hidden }
     const headers = { 'x-request-id': hidden, 'retry-after': hidden, 'www-authenticate': hidden }
@@ -246,7 +242,7 @@ describe('what an error shows', () => {
     }
   })
 
-  it('nothing of the reason of a failed fetch [C-063]', async () => {
+  it('nothing of the reason of a failed fetch', async () => {
     const hidden = secret('value in a platform error')
     const reason = Object.assign(new TypeError(`invalid header ${hidden}`), { cause: { code: hidden } })
     const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch: scriptedFetch(reason).fetch })
@@ -265,7 +261,7 @@ describe('what an error shows', () => {
     expect({ code: error.code, callsCount: calls.length }).toEqual({ code: 'request_failed', callsCount: 1 })
   })
 
-  it('in a page, a failed fetch names the origin and the usual causes: not running, CORS and CSP [C-063]', async () => {
+  it('in a page, a failed fetch names the origin and the usual causes: not running, CORS and CSP', async () => {
     vi.stubGlobal('location', { href: 'https://app.example.com/' })
     onTestFinished(() => void vi.unstubAllGlobals())
     const hidden = secret('value in a platform error')

@@ -1,4 +1,3 @@
-// Tests src/api/search-all.ts.
 import { type AgentApi, createAgentApi, type ParentAgent, type SearchAllOptions } from 'agent-auth/api'
 import { describe, expect, it } from 'vitest'
 import { apiFailure, envelope } from '../support/api-client.ts'

@@ -1,6 +1,5 @@
 // @module-tag slow
 
-// Tests src/api/call.ts, src/api/failure.ts, src/api/options.ts, src/internal/backoff.ts, src/internal/unconnected.ts.
 import { AgentAuthError, createBearerFetch } from 'agent-auth'
 import { type AgentApi, type AgentApiOptions, createAgentApi } from 'agent-auth/api'
 import { describe, expect, it } from 'vitest'
@@ -99,7 +98,7 @@ describe('what is sent once', () => {
     },
   )
 
-  it('a create whose connection is reset after the request was read arrives once [C-099 D-07]', async () => {
+  it('a create whose connection is reset after the request was read arrives once', async () => {
     const { api, wire } = await wiredApi(reset('after reading'))
     const error = await apiFailure(api.parentAgents.create(newAgent))
     expect(error).toMatchObject({ code: 'request_failed', retryable: false })
@@ -155,7 +154,7 @@ describe('when it is sent again', () => {
     ['a date', new Date(Date.UTC(2026, 0, 1) + 7_000).toUTCString(), 7_000],
     ['nonsense', 'soon', 0],
     ['a past date', new Date(0).toUTCString(), 0],
-  ])('Retry-After as %s is waited for, and a little more [D-04]', async (_, retryAfter, atLeastMs) => {
+  ])('Retry-After as %s is waited for, and a little more', async (_, retryAfter, atLeastMs) => {
     const { fetch, calls } = scriptedFetch(() => busy(retryAfter), found)
     const time = virtualTime()
     const api = createAgentApi({ baseUrl, fetch, clock: time.clock })
@@ -165,7 +164,7 @@ describe('when it is sent again', () => {
     expect(time.nowMs()).toBeLessThanOrEqual(atLeastMs + 500)
   })
 
-  it('a Retry-After beyond the end of the call fails at once, and says for how long [D-04]', async () => {
+  it('a Retry-After beyond the end of the call fails at once, and says for how long', async () => {
     const { api, time, sentAtMs } = rig([busy('60')])
     const error = await apiFailure(time.until(api.parentAgents.search()))
     expect(error).toMatchObject({ status: 429, retryable: true, details: { retryAfterMs: 60_000 } })

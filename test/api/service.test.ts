@@ -1,4 +1,3 @@
-// Tests src/api/api.ts, src/api/error.ts, src/api/response.ts, src/api/search.ts.
 import { createAuthConfig, createBearerFetch, createSession } from 'agent-auth'
 import { type AgentApi, type CallOptions, createAgentApi } from 'agent-auth/api'
 import { createService, type Service } from 'agent-service'
@@ -145,7 +144,7 @@ describe('refusals of the service', () => {
     })
   })
 
-  it('an expired access token is refreshed below the client, and a create arrives once [C-094]', async () => {
+  it('an expired access token is refreshed below the client, and a create arrives once', async () => {
     await service.dev.expireAccessTokens()
     const { items } = await api.parentAgents.create({ ...newAgent, agent_name: 'After expiry' })
     expect(items).toHaveLength(1)
@@ -153,7 +152,7 @@ describe('refusals of the service', () => {
     expect((await api.parentAgents.search({ search_value: 'After expiry' })).count).toBe(1)
   })
 
-  it('permission_missing and client_not_approved, told apart by the texts of the specification [C-095]', async () => {
+  it('permission_missing and client_not_approved, told apart by the texts of the specification', async () => {
     const reader = await apiOf('rui')
     expect(await apiFailure(reader.parentAgents.create(newAgent))).toMatchObject({
       code: 'permission_missing',

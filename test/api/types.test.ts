@@ -61,7 +61,7 @@ beforeAll(async () => {
   )
 })
 
-it('the types of the client and the schemas of the service are the same, in both directions [F067]', () => {
+it('the types of the client and the schemas of the service are the same, in both directions', () => {
   expect(problems[0]).toEqual([])
 })
 

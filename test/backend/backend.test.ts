@@ -5,7 +5,7 @@ import { guard, searchPath } from '../support/backend-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
 
 describe('a login through the backend', () => {
-  test('login, session, API and logout, with an opaque Strict cookie [C-114 C-116]', async () => {
+  test('login, session, API and logout, with an opaque Strict cookie', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     expect(await browser.status()).toBe('signed-out')
@@ -36,7 +36,7 @@ describe('a login through the backend', () => {
     [401, ['login_required', 'session_ended']],
     [503, ['storage_failed', 'temporarily_unavailable', 'timeout', 'lock_timeout', 'session_changed', 'aborted']],
     [502, ['client_rejected', 'response_invalid', 'response_too_large', 'config_invalid', 'request_failed']],
-  ] as const)('%i is for %j [C-056 C-129]', (status, codes) => {
+  ] as const)('%i is for %j', (status, codes) => {
     for (const code of codes) expect(statusOf(code)).toBe(status)
   })
 
@@ -49,7 +49,7 @@ describe('a login through the backend', () => {
     [403, ['login_denied']],
     [503, ['exchange_interrupted', 'storage_failed', 'temporarily_unavailable', 'timeout', 'lock_timeout', 'aborted']],
     [502, ['client_rejected', 'response_invalid', 'response_too_large', 'config_invalid', 'request_failed']],
-  ] as const)('a page with status %i is for %j [C-022 C-024]', (status, codes) => {
+  ] as const)('a page with status %i is for %j', (status, codes) => {
     for (const code of codes) expect(pageStatusOf(code)).toBe(status)
   })
 

@@ -1,5 +1,3 @@
-// Tests src/backend/error-cause.ts, src/backend/proxy/error-responses.ts, src/backend/responses.ts,
-// src/backend/sessions/storage-failure-events.ts.
 import { createServer } from 'node:http'
 import type { TokenStorage } from 'agent-auth'
 import type { BackendEvent } from 'agent-auth/backend'
@@ -24,7 +22,7 @@ const lastOf = <T extends BackendEvent['type']>(rig: BackendRig, type: T): Extra
 describe('the cause of an event', () => {
   const token = secret('token')
 
-  test('has class, code and places of an error, and of those it wraps [C-062]', () => {
+  test('has class, code and places of an error, and of those it wraps', () => {
     const inner = Object.assign(new Error(`connect ${token}`), { code: 'ECONNREFUSED', address: token })
     const cause = causeOf(new TypeError(`fetch ${token} failed`, { cause: inner }))
     expect(cause).toMatchObject({ name: 'TypeError', cause: { name: 'Error', code: 'ECONNREFUSED' } })
@@ -63,11 +61,11 @@ describe('the cause of an event', () => {
         }),
     ],
     ['an aggregate', () => new AggregateError([new Error(token)], token)],
-  ])('holds nothing of a secret in %s [C-062]', (_, make) => {
+  ])('holds nothing of a secret in %s', (_, make) => {
     assertNoLeak(causeOf(make()))
   })
 
-  test('holds nothing of a secret at any place in random text [C-062]', () => {
+  test('holds nothing of a secret at any place in random text', () => {
     const part = fc.oneof(fc.string(), fc.constantFrom('\n    at ', '\n', ': ', 'Error', '(/a.js:1:1)', token))
     const text = fc.array(part, { maxLength: 6 }).map((parts) => `${parts.join('')}${token}`)
     fc.assert(
@@ -81,7 +79,7 @@ describe('the cause of an event', () => {
     )
   })
 
-  test('has the message of an error of this library, which was checked [C-062]', () => {
+  test('has the message of an error of this library, which was checked', () => {
     expect(causeOf(new AgentAuthError('storage_failed', 'The storage failed.'))).toEqual({
       name: 'AgentAuthError',
       code: 'storage_failed',
@@ -91,7 +89,7 @@ describe('the cause of an event', () => {
 })
 
 describe('errors that are not expected', () => {
-  test('in a route: a 500 without details, and an event with the route and the cause [C-062]', async () => {
+  test('in a route: a 500 without details, and an event with the route and the cause', async () => {
     const token = secret('in an error')
     let broken = false
     const clock = { ...testClock(Date.now()) }
@@ -126,7 +124,7 @@ describe('errors that are not expected', () => {
     }
   })
 
-  test('an API that is not reached: 502, and the event says why [C-062]', async () => {
+  test('an API that is not reached: 502, and the event says why', async () => {
     const port = await freePort()
     const rig = await rigOf()
     const browser = rig.browser()
@@ -144,7 +142,7 @@ describe('errors that are not expected', () => {
     })
   })
 
-  test('an authorization server that is not there: the event of the callback names it and the option, the page does not [C-062]', async () => {
+  test('an authorization server that is not there: the event of the callback names it and the option, the page does not', async () => {
     const port = await freePort()
     const rig = await rigOf()
     const authUrl = `http://127.0.0.1:${port}`
@@ -168,7 +166,7 @@ describe('errors that are not expected', () => {
     })
   })
 
-  test('an authorization server that breaks off the exchange: the event names it, the page does not [C-062]', async () => {
+  test('an authorization server that breaks off the exchange: the event names it, the page does not', async () => {
     const server = createServer((request) => request.socket.destroy())
     const port = await listen(server)
     const rig = await rigOf()
@@ -188,7 +186,7 @@ describe('errors that are not expected', () => {
     })
   })
 
-  test('an authorization server whose response is too large did respond, and no page says otherwise [C-062]', async () => {
+  test('an authorization server whose response is too large did respond, and no page says otherwise', async () => {
     const server = createServer((_request, response) => {
       response.setHeader('content-type', 'application/json').end(`"${'x'.repeat(300_000)}"`)
     })
@@ -209,7 +207,7 @@ describe('errors that are not expected', () => {
     })
   })
 
-  test('an authorization server that is gone when a token has to be refreshed: the event of the call names it, the response does not [C-062]', async () => {
+  test('an authorization server that is gone when a token has to be refreshed: the event of the call names it, the response does not', async () => {
     const port = await freePort()
     const clock = testClock(Date.now())
     const rig = await rigOf({ backend: { clock } })
@@ -232,7 +230,7 @@ describe('errors that are not expected', () => {
   test.each<[string, () => Response]>([
     ['a redirect', () => Response.redirect('https://elsewhere.example/')],
     ['an unknown content coding', () => new Response('x', { headers: { 'content-encoding': 'zstd' } })],
-  ])('a response of the API with %s: 502, and the event says why [C-062]', async (_, api) => {
+  ])('a response of the API with %s: 502, and the event says why', async (_, api) => {
     const rig = await rigOf({ api })
     const browser = rig.browser()
     await browser.logIn()
@@ -246,43 +244,37 @@ describe('errors that are not expected', () => {
     ['Node', new TypeError('fetch failed', { cause: new Error('unexpected redirect') })],
     ['Deno', new TypeError("Fetch failed: Encountered redirect while redirect mode is set to 'error'")],
     ['Bun', Object.assign(new TypeError('UnexpectedRedirect fetching "https://a.example/"'), { code: 'ERR' })],
-  ])(
-    'a redirect of the API that `fetch` of %s refuses: 502, and a retry is of no use [C-062 C-125]',
-    async (_, error) => {
-      const rig = await rigOf({ api: () => Promise.reject(error) })
-      const browser = rig.browser()
-      await browser.logIn()
-      const answered = await browser.call()
-      expect(answered.status).toBe(502)
-      expect(await answered.json()).toEqual({
-        code: 'request_failed',
-        message: 'The API responded with a redirect, which is not followed. Check baseUrl and the paths in proxy.',
-        retryable: false,
-      })
-    },
-  )
+  ])('a redirect of the API that `fetch` of %s refuses: 502, and a retry is of no use', async (_, error) => {
+    const rig = await rigOf({ api: () => Promise.reject(error) })
+    const browser = rig.browser()
+    await browser.logIn()
+    const answered = await browser.call()
+    expect(answered.status).toBe(502)
+    expect(await answered.json()).toEqual({
+      code: 'request_failed',
+      message: 'The API responded with a redirect, which is not followed. Check baseUrl and the paths in proxy.',
+      retryable: false,
+    })
+  })
 
   const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND redirect.example'), { code: 'ENOTFOUND' })
   test.each<[runtime: string, error: Error]>([
     ['Node', new TypeError('fetch failed', { cause: notFound })],
     ['Deno', new TypeError('error sending request for url (https://redirect.example/api/redirects): client error')],
-  ])(
-    'an unreachable host whose name has "redirect", in %s: 502, and the request may be retried [C-062]',
-    async (_, error) => {
-      const rig = await rigOf({ api: () => Promise.reject(error) })
-      const browser = rig.browser()
-      await browser.logIn()
-      const answered = await browser.call()
-      expect(answered.status).toBe(502)
-      expect(await answered.json()).toMatchObject({
-        message: 'The API could not be reached. Try again.',
-        retryable: true,
-      })
-      expect(lastOf(rig, 'proxied').cause?.message).toMatch(/gave no response/)
-    },
-  )
+  ])('an unreachable host whose name has "redirect", in %s: 502, and the request may be retried', async (_, error) => {
+    const rig = await rigOf({ api: () => Promise.reject(error) })
+    const browser = rig.browser()
+    await browser.logIn()
+    const answered = await browser.call()
+    expect(answered.status).toBe(502)
+    expect(await answered.json()).toMatchObject({
+      message: 'The API could not be reached. Try again.',
+      retryable: true,
+    })
+    expect(lastOf(rig, 'proxied').cause?.message).toMatch(/gave no response/)
+  })
 
-  test('a response of the API that came and cannot be read: 502, which does not say that the API was not reached [C-062]', async () => {
+  test('a response of the API that came and cannot be read: 502, which does not say that the API was not reached', async () => {
     const response = new Response('[]')
     response.body?.getReader()
     const rig = await rigOf({ api: () => response })
@@ -298,7 +290,7 @@ describe('errors that are not expected', () => {
     expect(lastOf(rig, 'proxied').cause).toMatchObject({ name: 'TypeError' })
   })
 
-  test('a response of the API that ends early: an event with the route and the cause [C-062]', async () => {
+  test('a response of the API that ends early: an event with the route and the cause', async () => {
     const token = secret('in a stream')
     const body = new ReadableStream({
       pull(controller) {
@@ -316,7 +308,7 @@ describe('errors that are not expected', () => {
   })
 
   test.each(['cancels the response', 'closes its connection'])(
-    'a browser that %s in the middle of it interrupts nothing: no event, and the API is let go [C-062]',
+    'a browser that %s in the middle of it interrupts nothing: no event, and the API is let go',
     async (how) => {
       // As over a socket: the body of an aborted request fails, which wakes the read that waits for it.
       let aborted = false
@@ -344,7 +336,7 @@ describe('errors that are not expected', () => {
     },
   )
 
-  test('an API that falls silent for 30 s interrupts a response once, and the event says so [C-062]', async () => {
+  test('an API that falls silent for 30 s interrupts a response once, and the event says so', async () => {
     const body = ({ signal }: Request): ReadableStream =>
       new ReadableStream({
         start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
@@ -364,7 +356,7 @@ describe('errors that are not expected', () => {
     ])
   })
 
-  test('a revocation that fails: the event says why [C-062]', async () => {
+  test('a revocation that fails: the event says why', async () => {
     const rig = await rigOf()
     const fetcher: typeof fetch = async (input, init) => {
       if (!String(input).endsWith('/revoke')) return rig.service.fetch(input as string, init)
@@ -389,7 +381,7 @@ describe('errors that are not expected', () => {
     ['setItem', 'async'],
     ['removeItem', 'async'],
     ['withLock', 'async'],
-  ])('a store whose %s fails (%s): an event with the operation and the cause [C-056 C-062]', async (operation, how) => {
+  ])('a store whose %s fails (%s): an event with the operation and the cause', async (operation, how) => {
     const token = secret('in the store')
     let failing = false
     const rig = await rigOf()

@@ -98,7 +98,7 @@ describe('fetch', () => {
     expect(rig.page.reads()).toBe(2)
   })
 
-  it('is signed out before it returns the 401 of a session that has ended [C-128]', async () => {
+  it('is signed out before it returns the 401 of a session that has ended', async () => {
     const rig = backendClientRig()
     await rig.client.ready()
     rig.other = () => new Response('no', { status: 401 })
@@ -251,7 +251,7 @@ describe('sign-out', () => {
 })
 
 describe('clients of one origin', () => {
-  it('follow the sign-out of one of them, and then rest [C-107]', async () => {
+  it('follow the sign-out of one of them, and then rest', async () => {
     const rig = backendClientRig()
     const others = [rig.another(), rig.another({ basePath: '/auth' })]
     for (const client of [rig.client, ...others]) await client.ready()

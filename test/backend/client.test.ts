@@ -60,7 +60,7 @@ describe('state', () => {
     ['focus', {}],
     ['visibilitychange', {}],
     ['pageshow', { persisted: true }],
-  ])('is read again at %s, and says that the session is gone [C-128]', async (type, members) => {
+  ])('is read again at %s, and says that the session is gone', async (type, members) => {
     const rig = backendClientRig()
     await rig.client.ready()
     rig.session = signedOut
@@ -190,7 +190,7 @@ describe('a backend that cannot tell', () => {
 })
 
 describe('on a server', () => {
-  it('is loading, sends nothing and never throws [C-112]', async () => {
+  it('is loading, sends nothing and never throws', async () => {
     const sent = vi.fn()
     vi.stubGlobal('fetch', sent)
     onTestFinished(() => void vi.unstubAllGlobals())

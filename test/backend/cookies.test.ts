@@ -1,5 +1,3 @@
-// Tests src/backend/cookies/cookie-attributes.ts, src/backend/cookies/pending-login-cookie.ts, src/backend/cookies/pending-login-keys.ts,
-// src/backend/cookies/session-cookie.ts.
 import fc from 'fast-check'
 import { CompactEncrypt } from 'jose'
 import { describe, expect, test } from 'vitest'
@@ -15,7 +13,7 @@ function flipped(text: string, at: number): string {
 }
 
 describe('the session cookie', () => {
-  test('is __Host-, Secure, HttpOnly and Strict, and is removed by the same line [C-114 F099]', async () => {
+  test('is __Host-, Secure, HttpOnly and Strict, and is removed by the same line', async () => {
     const browser = (await rigOf()).browser()
     await browser.logIn()
     const [name, value] = browser.session()
@@ -27,7 +25,7 @@ describe('the session cookie', () => {
     expect(browser.lines.at(-1)).toBe(`${name}=${attributes}0`)
   })
 
-  test('is Lax only when asked for, and lives as long as the session may [C-114]', async () => {
+  test('is Lax only when asked for, and lives as long as the session may', async () => {
     const rig = await rigOf({ backend: { sameSite: 'lax', sessionLifeMs: 3_600_000 } })
     const browser = rig.browser()
     await browser.logIn()
@@ -36,7 +34,7 @@ describe('the session cookie', () => {
     )
   })
 
-  test('a session older than its longest life has ended on the server as well [C-114]', async () => {
+  test('a session older than its longest life has ended on the server as well', async () => {
     const now = { ms: Date.UTC(2026, 0, 1) }
     const clock = { wallMs: () => now.ms, monotonicMs: () => now.ms }
     const rig = await rigOf({ backend: { sessionLifeMs: 3_600_000, clock } })
@@ -50,7 +48,7 @@ describe('the session cookie', () => {
     expect((await rig.backend.getSession(browser.request('/'))).status).toBe('signed-out')
   })
 
-  test('one process whose clock is a month ahead refuses a session, and does not end it for others [C-114 F095]', async () => {
+  test('one process whose clock is a month ahead refuses a session, and does not end it for others', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -66,7 +64,7 @@ describe('the session cookie', () => {
     expect(await elsewhere.status()).toBe('signed-in')
   })
 
-  test('a cookie whose date was edited opens no session [C-114]', async () => {
+  test('a cookie whose date was edited opens no session', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -79,7 +77,7 @@ describe('the session cookie', () => {
     ['http://127.0.0.1:3000/auth/callback', 'agent-auth-3000'],
     ['http://[::1]:3000/auth/callback', 'agent-auth-3000'],
     ['http://127.0.0.1/auth/callback', 'agent-auth'],
-  ])('on %s it has no Secure and no prefix [C-114 F091]', async (redirectUri, name) => {
+  ])('on %s it has no Secure and no prefix', async (redirectUri, name) => {
     const browser = (await rigOf({ backend: { redirectUri } })).browser()
     await browser.logIn()
     expect(browser.session()[0]).toBe(name)
@@ -87,7 +85,7 @@ describe('the session cookie', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('hostile Host and forwarded headers change neither redirect URI nor cookies [C-127 F091 F086]', async () => {
+  test('hostile Host and forwarded headers change neither redirect URI nor cookies', async () => {
     const rig = await rigOf()
     const hostile = {
       host: 'evil.example',
@@ -106,7 +104,7 @@ describe('the session cookie', () => {
     }
   })
 
-  test('of logins with long return URLs fewer are kept, so that no server refuses the cookies [C-115 C-119]', async () => {
+  test('of logins with long return URLs fewer are kept, so that no server refuses the cookies', async () => {
     const browser = (await rigOf()).browser()
     await browser.logIn()
     const states: (string | null)[] = []
@@ -118,7 +116,7 @@ describe('the session cookie', () => {
     expect((await browser.call()).status).toBe(200)
   })
 
-  test('with any byte changed, cut or added means signed out, and a value that cannot be an id is removed [C-117 F085]', async () => {
+  test('with any byte changed, cut or added means signed out, and a value that cannot be an id is removed', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -151,7 +149,7 @@ describe('the session cookie', () => {
   })
 
   test.each(['\u00a0', '\u000b', '\u000c'])(
-    'a sibling subdomain cannot plant it by a name that begins with %j [C-120]',
+    'a sibling subdomain cannot plant it by a name that begins with %j',
     async (space) => {
       const rig = await rigOf()
       const [attacker, victim] = [rig.browser(), rig.browser()]
@@ -169,7 +167,7 @@ describe('the session cookie', () => {
     },
   )
 
-  test('of two cookies of its name the first counts, as browsers sort them [C-120]', async () => {
+  test('of two cookies of its name the first counts, as browsers sort them', async () => {
     const rig = await rigOf()
     const [first, second] = [rig.browser(), rig.browser()]
     for (const browser of [first, second]) await browser.logIn()
@@ -181,7 +179,7 @@ describe('the session cookie', () => {
     expect(seen).toMatchObject({ key: (own as { key: string }).key })
   })
 
-  test('a key from the storage opens no session, because it is not the cookie [C-117]', async () => {
+  test('a key from the storage opens no session, because it is not the cookie', async () => {
     const items = new Map<string, string>()
     const sessions = {
       getItem: (name: string) => items.get(name),
@@ -200,7 +198,7 @@ describe('the session cookie', () => {
 })
 
 describe('the login cookie', () => {
-  test('is encrypted, Lax, valid for ten minutes, one for each state, and removed at the callback [C-115]', async () => {
+  test('is encrypted, Lax, valid for ten minutes, one for each state, and removed at the callback', async () => {
     const browser = (await rigOf()).browser()
     const { searchParams, pathname, search } = await browser.goToCallback()
     const [[name, { value }] = fail()] = browser.cookies
@@ -211,7 +209,7 @@ describe('the login cookie', () => {
     expect([...browser.cookies.keys()]).toEqual(['__Host-agent-auth'])
   })
 
-  test('text that cannot be a state names no cookie to remove [C-117 C-127]', async () => {
+  test('text that cannot be a state names no cookie to remove', async () => {
     const browser = (await rigOf()).browser()
     for (const state of ['', 'short', `${'x'.repeat(30)};domain=evil.example`, 'x'.repeat(30).concat('\r\na:b')]) {
       const answered = await browser.send(`/auth/callback?code=c&state=${encodeURIComponent(state)}`)
@@ -222,7 +220,7 @@ describe('the login cookie', () => {
     }
   })
 
-  test('another base path on one loopback host has cookies of its own [C-114 F091]', async () => {
+  test('another base path on one loopback host has cookies of its own', async () => {
     const redirectUri = 'http://127.0.0.1:3000/apps/one/callback'
     const rig = await rigOf({ backend: { redirectUri, basePath: '/apps/one' } })
     const started = await rig.backend.handle(new Request('http://127.0.0.1:3000/apps/one/login'))
@@ -230,7 +228,7 @@ describe('the login cookie', () => {
     expect(line).toMatch(/^agent-auth-3000-login-[\w-]{43}\+apps\+one=/)
   })
 
-  test('no two base paths and ports share a name, nor one a login with a session of another [C-114 C-115 F091]', async () => {
+  test('no two base paths and ports share a name, nor one a login with a session of another', async () => {
     const rig = await rigOf()
     const segment = fc.constantFrom(
       'a',
@@ -263,7 +261,7 @@ describe('the login cookie', () => {
     )
   })
 
-  test('logins in three tabs end in another order, each at its own place [C-115 F004]', async () => {
+  test('logins in three tabs end in another order, each at its own place', async () => {
     const browser = (await rigOf()).browser()
     const started: [string, URL][] = []
     for (const place of ['/a', '/b', '/c']) started.push([place, await browser.goToCallback(place)])
@@ -276,7 +274,7 @@ describe('the login cookie', () => {
     expect(browser.cookies.size).toBe(1)
   })
 
-  test('a cookie that is named like a login but has no state in its name is not removed [C-115 F091]', async () => {
+  test('a cookie that is named like a login but has no state in its name is not removed', async () => {
     const browser = (await rigOf()).browser()
     for (const name of ['x', 'login-'.concat('s'.repeat(43)), 's'.repeat(42)])
       browser.setCookie(`__Host-agent-auth-login-${name}`, 'v'.repeat(3_000), 'Lax')
@@ -284,7 +282,7 @@ describe('the login cookie', () => {
     expect(browser.lines).toHaveLength(1)
   })
 
-  test('at most eight are kept, the newest [C-115 F006]', async () => {
+  test('at most eight are kept, the newest', async () => {
     const browser = (await rigOf()).browser()
     const states: (string | null)[] = []
     for (let at = 0; at < 12; at++) states.push((await browser.goToCallback()).searchParams.get('state'))
@@ -292,7 +290,7 @@ describe('the login cookie', () => {
     expect(browser.cookieHeader().length).toBeLessThan(8_192)
   })
 
-  test('with any byte changed, or from another state, the login is unknown, and no code is sent [C-117 F085]', async () => {
+  test('with any byte changed, or from another state, the login is unknown, and no code is sent', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -315,7 +313,7 @@ describe('the login cookie', () => {
     expect((await browser.send(pathname + search, {}, 'cross-site')).status).toBe(200)
   })
 
-  test('secrets rotate: the first encrypts, all decrypt, and without the right one there is no login [C-117]', async () => {
+  test('secrets rotate: the first encrypts, all decrypt, and without the right one there is no login', async () => {
     const [old, young] = ['the-old-secret-of-this-test-0123456789', 'the-new-secret-of-this-test-0123456789']
     const rig = await rigOf({ backend: { secrets: [old] } })
     const rotated = rig.another({ secrets: [young, old] })
@@ -340,7 +338,7 @@ describe('the login cookie', () => {
     expect(header(first.cookie('login')).kid).not.toBe(kid)
   })
 
-  test('compressed text is not decrypted, even if it was encrypted with a known key [C-117]', async () => {
+  test('compressed text is not decrypted, even if it was encrypted with a known key', async () => {
     const key = crypto.getRandomValues(new Uint8Array(32))
     const keys = new Map([['k', key]])
     const sealed = (zip: object): Promise<string> =>
@@ -352,7 +350,7 @@ describe('the login cookie', () => {
     await expect(decrypt(keys, 'session', await sealed({}))).rejects.toThrow('refused')
   })
 
-  test('sessions do not depend on the secrets: none ends when all of them change [C-117]', async () => {
+  test('sessions do not depend on the secrets: none ends when all of them change', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -361,7 +359,7 @@ describe('the login cookie', () => {
     expect(await after.status()).toBe('signed-in')
   })
 
-  test('no cookie is over 4096 bytes for any return URL; a login that cannot fit fails with config_invalid [C-119 F078]', async () => {
+  test('no cookie is over 4096 bytes for any return URL; a login that cannot fit fails with config_invalid', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     for (const length of [1, 100, 1_000, 1_024, 1_025, 4_000, 100_000])
@@ -379,7 +377,7 @@ describe('the login cookie', () => {
 })
 
 describe('a new login', () => {
-  test('has a new id, and a planted one or the earlier one opens nothing [C-120]', async () => {
+  test('has a new id, and a planted one or the earlier one opens nothing', async () => {
     const rig = await rigOf()
     const attacker = rig.browser()
     await attacker.logIn()
@@ -399,7 +397,7 @@ describe('a new login', () => {
     expect(await again.status()).toBe('signed-out')
   })
 
-  test('a login that fails leaves the earlier session as it was [C-120]', async () => {
+  test('a login that fails leaves the earlier session as it was', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()

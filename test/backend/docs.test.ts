@@ -32,7 +32,7 @@ test.each(['backend.md', 'frameworks.md', 'which.md'])('%s links only to pages t
   for (const path of links) expect(read(path).length).toBeGreaterThan(0)
 })
 
-test('the page and the docstrings of each mount say why a framework answers 404 [C-123]', () => {
+test('the page and the docstrings of each mount say why a framework answers 404', () => {
   const page = read('backend.md')
   const section = page.split('\n## ').find((text) => text.startsWith('If something answers 404\n'))
   const mounts = ["app.use('/auth', …)", "app.get('/auth/*rest', …)", "app.all('/auth/*', …)", 'Next.js', 'in a scope']

@@ -1,5 +1,4 @@
 // The parts behind an ending, each alone.
-// Tests src/backend/proxy/session-check.ts, src/backend/sessions/ending-marks.ts, src/backend/sessions/remove-ended.ts.
 import { createAuthConfig, createSession, memoryStorage, type Session, type SessionState } from 'agent-auth'
 import type { BackendEvent } from 'agent-auth/backend'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 // Responses in progress when their session ends.
-// Tests src/backend/proxy/response-body.ts, src/backend/proxy/session-check.ts.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { relayBody } from '../../src/backend/proxy/response-body.ts'
 import { searchPath } from '../support/backend-rig.ts'

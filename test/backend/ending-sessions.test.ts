@@ -1,6 +1,3 @@
-// Tests src/backend/sessions/after.ts, src/backend/sessions/bulk-endings.ts, src/backend/sessions/end-session.ts,
-// src/backend/sessions/ending-calls.ts, src/backend/sessions/ending-marks.ts, src/backend/sessions/hide-ended-sessions.ts,
-// src/backend/sessions/remove-ended.ts.
 import { createAuthConfig, createSession, memoryStorage, type TokenStorage, type Tokens } from 'agent-auth'
 import type { Backend, BackendOptions } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
@@ -205,7 +202,7 @@ describe.each<[name: string, call: (backend: Backend, key: unknown) => Promise<u
   ['endSession', (backend, key) => backend.endSession(key as string)],
   ['getSession', (backend, key) => backend.getSession({ key: key as string })],
 ])('the key of %s', (_, call) => {
-  test('config_invalid for no text, an empty text, the cookie and a header with it; the session lives on [C-127]', async () => {
+  test('config_invalid for no text, an empty text, the cookie and a header with it; the session lives on', async () => {
     const { rig, signIn } = await twoProcesses()
     const { here } = await signIn()
     const wrong = [undefined, null, 7, '', here.session()[1], here.cookieHeader(), `a=b; ${here.cookieHeader()}`]
@@ -214,7 +211,7 @@ describe.each<[name: string, call: (backend: Backend, key: unknown) => Promise<u
     expect(await statuses(here)).toEqual(['signed-in'])
   })
 
-  test('may be any text that a script chose [C-129]', async () => {
+  test('may be any text that a script chose', async () => {
     const { rig } = await twoProcesses()
     for (const key of ['nightly', 'job=7', 'a; b', 'tenant.42', 'é'])
       expect(await call(rig.backend, key)).not.toBeInstanceOf(Error)

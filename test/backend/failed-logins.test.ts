@@ -1,4 +1,3 @@
-// Tests src/backend/remove-oldest.ts, src/backend/routes/shared-callbacks.ts.
 import { memoryStorage } from 'agent-auth'
 import { createBackend } from 'agent-auth/backend'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -43,7 +42,7 @@ beforeEach(() => {
 
 afterEach(() => vi.restoreAllMocks())
 
-test('of failed logins the newest 256 are remembered, so that memory has a bound [C-029]', async () => {
+test('of failed logins the newest 256 are remembered, so that memory has a bound', async () => {
   const logins: Started[] = []
   for (let count = 0; count < 257; count += 1) {
     const login = await start()
@@ -58,7 +57,7 @@ test('of failed logins the newest 256 are remembered, so that memory has a bound
   expect(sent).toBe(258)
 })
 
-test('logins that succeed take no room: a code that failed is not sent again after any number of them [C-029]', async () => {
+test('logins that succeed take no room: a code that failed is not sent again after any number of them', async () => {
   const failed = await start()
   expect(await load(failed)).toBe(400)
   answer = grant
@@ -68,7 +67,7 @@ test('logins that succeed take no room: a code that failed is not sent again aft
   expect(sent).toBe(301)
 })
 
-test('callbacks of one login that arrive in the same moment send its code once, also if the service refuses it [C-029]', async () => {
+test('callbacks of one login that arrive in the same moment send its code once, also if the service refuses it', async () => {
   const login = await start()
   // As on a platform that decrypts without a thread of its own: all go on in the same microtask.
   const decrypt = crypto.subtle.decrypt.bind(crypto.subtle)

@@ -1,5 +1,4 @@
 // A backend under HTTP/2, over the compatibility API of node:http2.
-// Tests src/backend/node/listener.ts.
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect, constants, createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -78,7 +77,7 @@ async function request(client: ClientHttp2Session, fields: Record<string, string
 }
 
 describe.each(Object.keys(hosts))('a backend on %s', (host) => {
-  test('serves its routes and the proxy, and no pseudo-header field reaches the API [C-123]', async () => {
+  test('serves its routes and the proxy, and no pseudo-header field reaches the API', async () => {
     const { send } = await mounted(host)
     expect(JSON.parse((await send('/auth/session')).text)).toMatchObject({ status: 'signed-in' })
     const login = await send('/auth/login?return_to=/x', {
@@ -99,7 +98,7 @@ describe.each(Object.keys(hosts))('a backend on %s', (host) => {
     expect((await send('/')).text).toBe('signed-in')
   })
 
-  test('reads its public address from the redirect URI, whichever authority a request names [C-127]', async () => {
+  test('reads its public address from the redirect URI, whichever authority a request names', async () => {
     const { send } = await mounted(host)
     const login = await send('/auth/login', {
       ':authority': 'evil.example',

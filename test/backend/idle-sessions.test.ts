@@ -1,4 +1,3 @@
-// Tests src/backend/sessions/hide-ended-sessions.ts, src/backend/sessions/last-use.ts, src/backend/sessions/session-uses.ts.
 import type { Backend } from 'agent-auth/backend'
 import { expect, test } from 'vitest'
 import type { AppBrowser } from '../support/backend-rig.ts'

@@ -1,11 +1,9 @@
 // A storage whose reads outside of a lock are answered by a replica that lags.
-// Tests src/backend/sessions/bulk-endings.ts, src/backend/sessions/confirm-ended.ts, src/backend/sessions/end-session.ts,
-// src/backend/sessions/last-use.ts.
 import { expect, test } from 'vitest'
 import { laggingStorage } from '../support/lagging-storage.ts'
 import { statuses, twoProcesses } from '../support/two-processes.ts'
 
-test('a logout revokes the token that another process saved, which the replica does not have yet [C-128 F098]', async () => {
+test('a logout revokes the token that another process saved, which the replica does not have yet', async () => {
   const { sessions, records, catchUp } = laggingStorage()
   const { rig, clock, service, signIn } = await twoProcesses({ options: { sessions } })
   const { here, there } = await signIn()

@@ -15,7 +15,7 @@ describe('the login route', () => {
     ['x-moz', 'prefetch'],
     ['x-purpose', 'preview'],
     ['next-router-prefetch', '1'],
-  ])('with %s: %s it starts nothing: no cookie, no redirect, not kept [F006]', async (name, value) => {
+  ])('with %s: %s it starts nothing: no cookie, no redirect, not kept', async (name, value) => {
     const rig = await rigOf()
     for (const path of ['/auth/login', '/auth/callback?code=c&state=s']) {
       const answered = await rig.browser().send(path, { headers: { [name]: value } })
@@ -31,7 +31,7 @@ describe('the login route', () => {
     ['a fetch that hides what it is for', { 'sec-fetch-mode': 'cors' }],
     ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
     ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
-  ])('%s gets no login and no cookie [F006 F075]', async (_, headers) => {
+  ])('%s gets no login and no cookie', async (_, headers) => {
     const answered = await (await rigOf()).browser().send('/auth/login', { headers })
     expect({ status: answered.status, cookies: answered.headers.getSetCookie() }).toEqual({ status: 403, cookies: [] })
   })
@@ -55,13 +55,13 @@ describe('the login route', () => {
     ['/agents?q="><script>#<b>', '/agents?q=%22%3E%3Cscript%3E#%3Cb%3E'],
     ['https://app.demo.example/agents', '/agents'],
     ["/'onmouseover='x", '/&#39;onmouseover=&#39;x'],
-  ])('a return URL of %s becomes %s [C-014]', async (target, expected) => {
+  ])('a return URL of %s becomes %s', async (target, expected) => {
     const landed = await (await rigOf()).browser().logIn(target)
     expect(await landed.text()).toContain(`<a href="${expected.replaceAll("'", '&#39;')}">`)
   })
 })
 
-test('a login by fetch is refused with a message that says to link to it [C-127]', async () => {
+test('a login by fetch is refused with a message that says to link to it', async () => {
   const headers = { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' }
   const response = await (await rigOf()).browser().send('/auth/login', { headers })
   expect(response.status).toBe(403)
@@ -86,7 +86,7 @@ describe('a login that another site starts', () => {
     ['a sibling subdomain', { 'sec-fetch-site': 'same-site' }],
     ['a page that the browser does not name', {}],
     ['another site, of a browser that says only that', { referer: 'https://evil.example/auth/login' }],
-  ])('from %s does not choose the page it ends on [C-014 C-121]', async (_, headers) => {
+  ])('from %s does not choose the page it ends on', async (_, headers) => {
     expect(await landing((await rigOf()).browser(), headers)).toBe('%2F')
   })
 
@@ -94,18 +94,18 @@ describe('a login that another site starts', () => {
     ['a page of the app', { 'sec-fetch-site': 'same-origin' }],
     ['the address bar', { 'sec-fetch-site': 'none' }],
     ['a page of the app, of an older browser', { referer: 'https://app.demo.example/agents' }],
-  ])('from %s it returns to the page that was asked for [C-014]', async (_, headers) => {
+  ])('from %s it returns to the page that was asked for', async (_, headers) => {
     expect(await landing((await rigOf()).browser(), headers)).toBe(page)
   })
 
-  test('with SameSite=Lax, by which links of other sites arrive signed in, a link may name the page [C-014]', async () => {
+  test('with SameSite=Lax, by which links of other sites arrive signed in, a link may name the page', async () => {
     const rig = await rigOf({ backend: { sameSite: 'lax' } })
     expect(await landing(rig.browser(), { 'sec-fetch-site': 'cross-site' })).toBe(page)
   })
 })
 
 describe('the callback', () => {
-  test('ends in a page of its own origin that continues by itself and leaves no code in the history [C-116]', async () => {
+  test('ends in a page of its own origin that continues by itself and leaves no code in the history', async () => {
     const landed = await (await rigOf()).browser().logIn('/agents')
     const html = await landed.text()
     const policy = landed.headers.get('content-security-policy') ?? ''
@@ -122,13 +122,13 @@ describe('the callback', () => {
     expect(landed.headers.get('location')).toBeNull()
   })
 
-  test('each such page has a nonce of its own [C-116]', async () => {
+  test('each such page has a nonce of its own', async () => {
     const browser = (await rigOf()).browser()
     const policies = [await browser.logIn(), await browser.logIn()].map((r) => r.headers.get('content-security-policy'))
     expect(policies[0]).not.toBe(policies[1])
   })
 
-  test('handled 20 times at once, in two processes, it is one exchange and one session [C-020 C-021]', async () => {
+  test('handled 20 times at once, in two processes, it is one exchange and one session', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -143,7 +143,7 @@ describe('the callback', () => {
     expect(tokenRequests(rig)).toBe(1)
   })
 
-  test('handled again by a page that already has the new cookie, it does not end its own session [C-021 C-120]', async () => {
+  test('handled again by a page that already has the new cookie, it does not end its own session', async () => {
     const rig = await rigOf({ backend: { sameSite: 'lax' } })
     const browser = rig.browser()
     await browser.logIn()
@@ -158,7 +158,7 @@ describe('the callback', () => {
     expect((await rig.backend.getSession({ headers: new Headers({ cookie: before }) })).status).toBe('signed-out')
   })
 
-  test('a session that began while the login was pending ends as well [C-120]', async () => {
+  test('a session that began while the login was pending ends as well', async () => {
     const rig = await rigOf({ backend: { sameSite: 'lax' } })
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -169,7 +169,7 @@ describe('the callback', () => {
     expect((await rig.backend.getSession({ headers: new Headers({ cookie: between }) })).status).toBe('signed-out')
   })
 
-  test('if the token endpoint was not reached, loading the same page again works once it is [C-029]', async () => {
+  test('if the token endpoint was not reached, loading the same page again works once it is', async () => {
     let reachable = false
     const rig = await rigOf()
     const browser = rig.browser(
@@ -188,7 +188,7 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('loaded again after the login, it continues with the session [C-021]', async () => {
+  test('loaded again after the login, it continues with the session', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -205,7 +205,7 @@ describe('the callback', () => {
     expect(tokenRequests(rig)).toBe(1)
   })
 
-  test('a code that failed is not sent again by any number of loads [C-029 F029]', async () => {
+  test('a code that failed is not sent again by any number of loads', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -219,7 +219,7 @@ describe('the callback', () => {
     expect((await browser.logIn()).status).toBe(200)
   })
 
-  test('without the storage the code is not sent: loading the same page works once it is back [C-056 F021]', async () => {
+  test('without the storage the code is not sent: loading the same page works once it is back', async () => {
     let down = false
     const sessions = steppedStorage(() => {
       if (down) throw new Error('ECONNREFUSED')
@@ -239,7 +239,7 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('a session that was not saved does not exist: the page says so, and the browser gets no cookie [C-056]', async () => {
+  test('a session that was not saved does not exist: the page says so, and the browser gets no cookie', async () => {
     let failing = false
     const sessions = steppedStorage((operation) => {
       if (failing && operation === 'setItem') throw new Error('READONLY')
@@ -258,7 +258,7 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('if the storage fails after the code was sent, no process sends it again [C-029 C-056]', async () => {
+  test('if the storage fails after the code was sent, no process sends it again', async () => {
     let sent = 0
     let down = false
     const sessions = steppedStorage(() => {
@@ -287,7 +287,7 @@ describe('the callback', () => {
     expect(sent).toBe(1)
   })
 
-  test('the page of a failed login shows the text for users, and the message for developers folded [F020]', async () => {
+  test('the page of a failed login shows the text for users, and the message for developers folded', async () => {
     const rig = await rigOf()
     const page = await rig.browser().send('/auth/callback?code=c&state=unknown')
     const html = await page.text()
@@ -297,7 +297,7 @@ describe('the callback', () => {
     expect(html).toMatch(/<details><summary>For developers<\/summary><p>No matching login was found.*flow_not_found/)
   })
 
-  test('on loopback, the page of a login that is not found names the address of the app, unfolded [C-127 F020]', async () => {
+  test('on loopback, the page of a login that is not found names the address of the app, unfolded', async () => {
     const rig = await rigOf({ backend: { redirectUri: 'http://127.0.0.1:3000/auth/callback' } })
     const request = new Request('http://127.0.0.1:3000/auth/callback?code=c&state=unknown')
     const html = await (await rig.backend.handle(request))?.text()
@@ -309,7 +309,7 @@ describe('the callback', () => {
     expect(await (await browser.send(denied, {}, 'cross-site')).text()).not.toContain('Open the app')
   })
 
-  test('each failure has a code of its own and a way to try again [C-022 C-024 F020]', async () => {
+  test('each failure has a code of its own and a way to try again', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const answerTo = async (query: string): Promise<{ status: number; code: string | undefined; link: string }> => {
@@ -341,7 +341,7 @@ describe('the callback', () => {
     expect([...browser.cookies]).toEqual([])
   })
 
-  test('an app may show failures itself [F020]', async () => {
+  test('an app may show failures itself', async () => {
     const rig = await rigOf({ backend: { errorPath: '/sorry' } })
     const answered = await rig.browser().send('/auth/callback?code=c&state=unknown')
     expect({ status: answered.status, location: answered.headers.get('location') }).toEqual({
@@ -350,7 +350,7 @@ describe('the callback', () => {
     })
   })
 
-  test('ten minutes later the login is over [C-012]', async () => {
+  test('ten minutes later the login is over', async () => {
     const now = { ms: Date.UTC(2026, 0, 1) }
     const rig = await rigOf({ backend: { clock: { wallMs: () => now.ms, monotonicMs: () => now.ms } } })
     const browser = rig.browser()
@@ -366,7 +366,7 @@ describe('the callback', () => {
 })
 
 describe('every response', () => {
-  test('is kept by no cache and depends on the cookie, for every route and outcome [C-122 F083]', async () => {
+  test('is kept by no cache and depends on the cookie, for every route and outcome', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -425,7 +425,7 @@ describe('CSRF protection', () => {
     ['no fixed header', { headers: { origin: 'https://app.demo.example', 'sec-fetch-site': 'same-origin' } }],
     ['another value of the fixed header', { headers: { ...guard, 'x-agent-auth': '1, 1' } }],
   ]
-  test.each(attacks)('%s reaches nothing and ends no session [C-121]', async (_, { headers = {} }) => {
+  test.each(attacks)('%s reaches nothing and ends no session', async (_, { headers = {} }) => {
     const rig = await rigOf({ backend: { sameSite: 'lax', proxy: ['POST /api/llm_models/search', 'GET /api/x'] } })
     const browser = rig.browser()
     await browser.logIn()
@@ -447,7 +447,7 @@ describe('CSRF protection', () => {
   })
 
   test.each([[{ 'sec-fetch-site': 'same-origin' }], [{ origin: 'https://app.demo.example' }]])(
-    'a page of this origin passes with %o and the fixed header [C-121]',
+    'a page of this origin passes with %o and the fixed header',
     async (proof) => {
       const browser = (await rigOf()).browser()
       await browser.logIn()
@@ -458,7 +458,7 @@ describe('CSRF protection', () => {
     },
   )
 
-  test('another site cannot read the session, and a CORS preflight gets no response of the backend [C-121]', async () => {
+  test('another site cannot read the session, and a CORS preflight gets no response of the backend', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     for (const site of ['cross-site', 'same-site'])

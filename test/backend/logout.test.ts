@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 describe('a write that took effect and was reported as failed', () => {
-  test('is found after a login, so that a logout elsewhere ends the session in every process [C-108 C-128]', async () => {
+  test('is found after a login, so that a logout elsewhere ends the session in every process', async () => {
     const clock = testClock(Date.now())
     const inner = memoryStorage()
     let lost = 1
@@ -72,7 +72,7 @@ function numbered(held?: Promise<unknown>): {
 }
 
 describe('revocation at logout', () => {
-  test('revokes a refreshed token that could not be saved [C-128 F098]', async () => {
+  test('revokes a refreshed token that could not be saved', async () => {
     const { options, live, revoked } = numbered()
     const clock = testClock(Date.now())
     let failing = false
@@ -93,7 +93,7 @@ describe('revocation at logout', () => {
   })
 
   test.each(['recovered', 'fails'])(
-    'revokes a refreshed token that was not written because the read before the write failed, if the storage %s [C-128 F098]',
+    'revokes a refreshed token that was not written because the read before the write failed, if the storage %s',
     async (later) => {
       const { options, live } = numbered()
       const clock = testClock(Date.now())
@@ -119,7 +119,7 @@ describe('revocation at logout', () => {
     },
   )
 
-  test('revokes the token in memory if the storage cannot be read [C-128 F098]', async () => {
+  test('revokes the token in memory if the storage cannot be read', async () => {
     const { options, live } = numbered()
     let unreadable = false
     const sessions = steppedStorage((operation) => {
@@ -134,7 +134,7 @@ describe('revocation at logout', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
 
-  test('revokes the token and responds with 503 if the record cannot be removed [C-128 F098]', async () => {
+  test('revokes the token and responds with 503 if the record cannot be removed', async () => {
     const { options, live } = numbered()
     let failing = false
     const sessions = steppedStorage((operation) => {
@@ -150,7 +150,7 @@ describe('revocation at logout', () => {
   })
 
   test.each(['with', 'without'])(
-    'in a process that has not read the record, %s revocation, responds with 503 if the reads and the first removal fail, and the next one removes it [C-067 C-128]',
+    'in a process that has not read the record, %s revocation, responds with 503 if the reads and the first removal fail, and the next one removes it',
     async (revocation) => {
       const { revocationEndpoint, ...options } = numbered().options
       const names = new Set<string>()
@@ -181,7 +181,7 @@ describe('revocation at logout', () => {
     },
   )
 
-  test('is reported as failed, not as off, if no token can be read [C-128 F098]', async () => {
+  test('is reported as failed, not as off, if no token can be read', async () => {
     const { options, live } = numbered()
     const inner = memoryStorage()
     let unreadable = false
@@ -199,7 +199,7 @@ describe('revocation at logout', () => {
     expect([...live]).toEqual(['refresh-1'])
   })
 
-  test('is off without a revocation endpoint [C-128]', async () => {
+  test('is off without a revocation endpoint', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -253,7 +253,7 @@ describe('a logout while a refresh is in progress', () => {
   }
 
   test.each<Where>(['the same process', 'another process'])(
-    'in %s waits for the new token, revokes it and leaves no record [C-128 F098]',
+    'in %s waits for the new token, revokes it and leaves no record',
     async (where) => {
       let proceed = (): void => {}
       // The logout waits for the lock, which the refresh has.
@@ -276,7 +276,7 @@ describe('a logout while a refresh is in progress', () => {
   )
 
   test.each<Where>(['the same process', 'another process'])(
-    'in %s that does not end waits for a second, then ends the session and reports that a token is left [C-128 F098]',
+    'in %s that does not end waits for a second, then ends the session and reports that a token is left',
     async (where) => {
       const { browser, clock, elsewhere, refreshed, release, rig, stored } = await refreshing(where)
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -297,7 +297,7 @@ describe('a logout while a refresh is in progress', () => {
   )
 })
 
-test('a process that waits for the lock behind a logout refreshes nothing [C-128 F098]', async () => {
+test('a process that waits for the lock behind a logout refreshes nothing', async () => {
   const { options, live } = numbered()
   const clock = testClock(Date.now())
   const inner = memoryStorage()
@@ -346,25 +346,22 @@ describe('invented cookies', () => {
   const random = 'A'.repeat(43)
   const ids = { 'of today': Math.floor(Date.now() / 1_000).toString(36), 'of long ago': '00001' }
 
-  test.each(Object.entries(ids))(
-    'an id %s costs the storage one read at most, for every route [C-117]',
-    async (_, began) => {
-      const { sessions, count } = countingStorage()
-      const rig = await rigOf({ backend: { sessions } })
-      const name = '__Host-agent-auth'
-      for (const [path, init] of [
-        ['/auth/session', {}],
-        ['/api/llm_models/search', { method: 'POST', headers: guard }],
-        ['/auth/callback?code=c&state=unknown', {}],
-        ['/auth/logout', { method: 'POST', headers: guard }],
-      ] as const) {
-        const browser = rig.browser()
-        browser.setCookie(name, `${began}.${random}`)
-        const before = count.getItem
-        await browser.send(path, init)
-        expect(count.getItem - before).toBeLessThanOrEqual(1)
-      }
-      expect(count).toMatchObject({ setItem: 0, removeItem: 0, withLock: 0 })
-    },
-  )
+  test.each(Object.entries(ids))('an id %s costs the storage one read at most, for every route', async (_, began) => {
+    const { sessions, count } = countingStorage()
+    const rig = await rigOf({ backend: { sessions } })
+    const name = '__Host-agent-auth'
+    for (const [path, init] of [
+      ['/auth/session', {}],
+      ['/api/llm_models/search', { method: 'POST', headers: guard }],
+      ['/auth/callback?code=c&state=unknown', {}],
+      ['/auth/logout', { method: 'POST', headers: guard }],
+    ] as const) {
+      const browser = rig.browser()
+      browser.setCookie(name, `${began}.${random}`)
+      const before = count.getItem
+      await browser.send(path, init)
+      expect(count.getItem - before).toBeLessThanOrEqual(1)
+    }
+    expect(count).toMatchObject({ setItem: 0, removeItem: 0, withLock: 0 })
+  })
 })

@@ -1,4 +1,3 @@
-// Tests src/backend/cookies/session-cookie.ts, src/backend/remove-oldest.ts, src/backend/sessions/live-sessions.ts.
 import { createAuthConfig, createSession, type TokenStorage } from 'agent-auth'
 import { afterAll, describe, expect, test } from 'vitest'
 import { backendContext } from '../../src/backend/context.ts'
@@ -23,7 +22,7 @@ const record = (name: string): string =>
 const signedInStorage: TokenStorage = { getItem: (name) => record(name), setItem() {}, removeItem() {} }
 
 describe('sessions in memory', () => {
-  test('of 5,000 sessions used, the latest 1,000 stay [C-129]', async () => {
+  test('of 5,000 sessions used, the latest 1,000 stay', async () => {
     const live = liveSessions(config, signedInStorage)
     for (let at = 0; at < 5_000; at++) await live.use(String(at), ({ session }) => session.ready())
     expect(live.all().length).toBe(1_000)
@@ -35,7 +34,7 @@ describe('sessions in memory', () => {
     releaseOther()
   })
 
-  test('callers of one key share one session, and a session in use is never evicted [C-129]', async () => {
+  test('callers of one key share one session, and a session in use is never evicted', async () => {
     const live = liveSessions(config, signedInStorage)
     await live.use('mine', ({ session }) => session.ready())
     const [first, release] = live.acquire('mine')
@@ -44,7 +43,7 @@ describe('sessions in memory', () => {
     release()
   })
 
-  test('the least recently used session is evicted first [C-129]', async () => {
+  test('the least recently used session is evicted first', async () => {
     const live = liveSessions(config, signedInStorage)
     const touch = async (key: string): Promise<void> => void (await live.use(key, ({ session }) => session.ready()))
     await touch('mine')
@@ -55,24 +54,24 @@ describe('sessions in memory', () => {
     expect(live.acquire('0')[0].session.state.status).toBe('loading')
   })
 
-  test('no session is evicted while in use, for any number of them [C-129]', async () => {
+  test('no session is evicted while in use, for any number of them', async () => {
     const live = liveSessions(config, signedInStorage)
     const used = Array.from({ length: 10_010 }, (_, at) => live.acquire(String(at))[0])
     await live.use('one more', ({ session }) => session.ready())
     expect(used.filter((one, at) => live.acquire(String(at))[0] !== one)).toEqual([])
   })
 
-  test('keys without a session leave nothing in memory [C-129]', async () => {
+  test('keys without a session leave nothing in memory', async () => {
     const live = liveSessions(config, { ...signedInStorage, getItem: () => null })
     for (let at = 0; at < 100; at++) await live.use(String(at), ({ session }) => session.ready())
     expect(live.all().length).toBe(0)
   })
 
-  test('1,000 sessions without users stay, and 9,000 unsaved ones beside them [C-065 C-129]', () => {
+  test('1,000 sessions without users stay, and 9,000 unsaved ones beside them', () => {
     expect(sessionLimits).toEqual({ unused: 1_000, unsaved: 9_000 })
   })
 
-  test('unsaved sessions stay up to both limits, and those in use beyond that [C-065 C-129]', async () => {
+  test('unsaved sessions stay up to both limits, and those in use beyond that', async () => {
     const failing: TokenStorage = {
       getItem: () => null,
       setItem: () => Promise.reject(new Error('READONLY')),
@@ -92,7 +91,7 @@ describe('sessions in memory', () => {
     expect({ newest: statusOf('111'), dropped: statusOf('1') }).toEqual({ newest: 'signed-in', dropped: 'loading' })
   })
 
-  test('a session with a refreshed token that was not written, because no read succeeded, stays [C-065 C-129]', async () => {
+  test('a session with a refreshed token that was not written, because no read succeeded, stays', async () => {
     let failing = false
     const getItem = (name: string): string => {
       if (failing) throw new Error('ECONNREFUSED')
@@ -110,7 +109,7 @@ describe('sessions in memory', () => {
     expect(await live.use('mine', ({ session }) => session.getAccessToken())).toBe('new')
   })
 
-  test('the hashes of cookies are kept for the latest 1,000, and are each of their own app [C-114 C-129]', async () => {
+  test('the hashes of cookies are kept for the latest 1,000, and are each of their own app', async () => {
     const rig = await backendRig()
     closing.push(rig.close)
     const context = backendContext(rig.options)
@@ -126,7 +125,7 @@ describe('sessions in memory', () => {
   const closing: (() => Promise<void>)[] = []
   afterAll(() => Promise.all(closing.map((close) => close())))
 
-  test('a storage without a lock of its own still sees one refresh at a time [C-070 C-129]', async () => {
+  test('a storage without a lock of its own still sees one refresh at a time', async () => {
     const items = new Map<string, string>()
     const sessions: TokenStorage = {
       getItem: async (name) => items.get(name),

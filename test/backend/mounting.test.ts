@@ -1,5 +1,4 @@
 // A backend on node:http, Express and Fastify.
-// Tests src/backend/node/fastify.ts, src/backend/node/handler.ts, src/backend/node/listener.ts.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -81,7 +80,7 @@ const hosts: Record<string, (backend: Backend) => Server | Promise<Server>> = {
 }
 
 // The first test, because other ones make handlers as well.
-test('toNodeHandler leaves the classes of the platform as they are [F077]', async () => {
+test('toNodeHandler leaves the classes of the platform as they are', async () => {
   const { backend } = await rigOf()
   const before = [Request, Response]
   toNodeHandler(backend)
@@ -89,7 +88,7 @@ test('toNodeHandler leaves the classes of the platform as they are [F077]', asyn
 })
 
 describe.each(Object.entries(hosts))('a backend on %s', (name, mount) => {
-  test('serves its routes, and leaves all other requests to the app [C-123 C-128]', async () => {
+  test('serves its routes, and leaves all other requests to the app', async () => {
     const { send } = await mounted(mount)
     expect(await (await send('/auth/session')).json()).toMatchObject({ status: 'signed-in' })
     // A login is a page load, and no fetch.
@@ -108,7 +107,7 @@ describe.each(Object.entries(hosts))('a backend on %s', (name, mount) => {
 })
 
 describe('toNodeHandler', () => {
-  test('as the whole server responds to other paths with 404 and what it serves [C-123]', async () => {
+  test('as the whole server responds to other paths with 404 and what it serves', async () => {
     const { send } = await mounted((backend) => createServer(toNodeHandler(backend)).listen(0, '127.0.0.1'))
     const answered = await send('/login')
     expect({ status: answered.status, body: await answered.json() }).toEqual({
@@ -122,7 +121,7 @@ describe('toNodeHandler', () => {
     })
   })
 
-  test('under a mount path of Express serves the path as the browser sent it [C-123]', async () => {
+  test('under a mount path of Express serves the path as the browser sent it', async () => {
     const { send } = await mounted((backend) =>
       express().use('/auth', toNodeHandler(backend)).use('/api', toNodeHandler(backend)).listen(0, '127.0.0.1'),
     )
@@ -132,7 +131,7 @@ describe('toNodeHandler', () => {
     expect((await send('/auth/auth/session')).status).toBe(404)
   })
 
-  test('takes two backends of one app, each with its own path [C-123]', async () => {
+  test('takes two backends of one app, each with its own path', async () => {
     const { send } = await mounted((backend) => {
       const other = { ...backend, basePath: '/other', serves: (_: string, at: string) => at === '/other/session' }
       const handle = async (): Promise<Response> => new Response('other')
@@ -147,7 +146,7 @@ describe('toNodeHandler', () => {
 
 describe('toFastifyPlugin', () => {
   test.each(['on the app', 'in a scope of the app'])(
-    'registered again %s: config_invalid says that it is mounted twice [C-123]',
+    'registered again %s: config_invalid says that it is mounted twice',
     async (where) => {
       const { backend } = await rigOf()
       const app = Fastify()
@@ -167,7 +166,7 @@ describe('toFastifyPlugin', () => {
     },
   )
 
-  test('two backends with paths of their own are no mount of one twice [C-123]', async () => {
+  test('two backends with paths of their own are no mount of one twice', async () => {
     const rig = await rigOf()
     const app = Fastify()
     closing.push(() => app.close())
@@ -177,7 +176,7 @@ describe('toFastifyPlugin', () => {
     expect((await app.inject('/b/session')).json()).toEqual({ status: 'signed-out' })
   })
 
-  test('runs before Fastify reads bodies, whichever types Fastify can parse [C-126]', async () => {
+  test('runs before Fastify reads bodies, whichever types Fastify can parse', async () => {
     const { send } = await mounted((backend) => {
       const app = Fastify()
       app.register(toFastifyPlugin(backend), { prefix: '/ignored' })
@@ -190,7 +189,7 @@ describe('toFastifyPlugin', () => {
   })
 })
 
-test('a handlerTimeout of Fastify, which is for its own handlers, does not replace a response of the backend [C-126]', async () => {
+test('a handlerTimeout of Fastify, which is for its own handlers, does not replace a response of the backend', async () => {
   const app = Fastify({ handlerTimeout: 1 })
   app.get('/slow', () => new Promise(() => {}))
   const rig = await rigOf({
@@ -210,7 +209,7 @@ test('a handlerTimeout of Fastify, which is for its own handlers, does not repla
 test.each([
   ['toNodeHandler', toNodeHandler],
   ['toFastifyPlugin', toFastifyPlugin],
-])('%s of anything but a backend: config_invalid says what it needs [C-127]', async (name, mount) => {
+])('%s of anything but a backend: config_invalid says what it needs', async (name, mount) => {
   const { backend } = await rigOf()
   for (const wrong of [undefined, {}, backend.handle])
     expect(await failure(() => mount(wrong as unknown as Backend))).toMatchObject({

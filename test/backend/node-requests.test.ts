@@ -1,5 +1,4 @@
 // Requests that are not those of the Fetch API.
-// Tests src/backend/sessions/get-session.ts.
 import { afterEach, expect, test } from 'vitest'
 import { type BackendRig, backendRig } from '../support/backend-rig.ts'
 import { failure } from '../support/token-flow.ts'
@@ -14,7 +13,7 @@ test.each([
   ['no request', undefined],
   ['a URL', 'http://127.0.0.1:3000/auth/login'],
   ['an object without headers', { cookie: 'a=b' }],
-])('getSession of %s: config_invalid names what it needs [C-127]', async (_, request) => {
+])('getSession of %s: config_invalid names what it needs', async (_, request) => {
   rig = await backendRig()
   expect(await failure(() => rig.backend.getSession(request as unknown as Request))).toMatchObject({
     code: 'config_invalid',
@@ -26,7 +25,7 @@ test.each([
   ['a request of Express', ofNode],
   ['no request', undefined],
   ['a URL', 'http://127.0.0.1:3000/auth/login'],
-])('handle of %s does not reject: 500 config_invalid names what it needs [C-127]', async (_, request) => {
+])('handle of %s does not reject: 500 config_invalid names what it needs', async (_, request) => {
   rig = await backendRig()
   const response = await rig.backend.handle(request as unknown as Request)
   expect(response?.status).toBe(500)
@@ -37,7 +36,7 @@ test.each([
   })
 })
 
-test('getSession takes the request objects of Node, Express and Fastify [C-127]', async () => {
+test('getSession takes the request objects of Node, Express and Fastify', async () => {
   rig = await backendRig()
   const browser = rig.browser()
   await browser.logIn()
@@ -48,7 +47,7 @@ test('getSession takes the request objects of Node, Express and Fastify [C-127]'
   expect(await rig.backend.getSession({ headers: Object.create(headers) })).toEqual({ status: 'signed-out' })
 })
 
-test('getSession takes the Headers of a request alone [C-127]', async () => {
+test('getSession takes the Headers of a request alone', async () => {
   rig = await backendRig()
   expect(await rig.backend.getSession({ headers: new Headers() })).toEqual({ status: 'signed-out' })
 })

@@ -35,7 +35,7 @@ describe('the options of a backend', () => {
     ['a route with a scheme', { proxy: ['GET https://evil.example/x'] }],
     ['a route that is encoded', { proxy: ['GET /api/%2e'] }],
     ['a route under the base path', { proxy: ['GET /auth/login'] }],
-  ])('%s: config_invalid at once [C-119 C-127]', async (_, changes) => {
+  ])('%s: config_invalid at once', async (_, changes) => {
     const rig = await rigOf()
     expect(await failure(() => rig.another(changes))).toMatchObject({ code: 'config_invalid' })
   })
@@ -102,7 +102,7 @@ describe('the options of a backend', () => {
     ['a misspelt option', { secret: ['x'.repeat(32)] }, 'secret is not an option of createBackend. Use secrets'],
     ['a misspelt option', { basepath: '/auth' }, 'basepath is not an option of createBackend. Use basePath'],
     ['an unknown option', { cookieName: 'sid' }, 'cookieName is not an option of createBackend. Remove it'],
-  ])('%s %o: config_invalid names the option and what it must be [C-127]', async (_, changes, message) => {
+  ])('%s %o: config_invalid names the option and what it must be', async (_, changes, message) => {
     const rig = await rigOf()
     expect(await failure(() => rig.another(changes))).toMatchObject({
       code: 'config_invalid',
@@ -110,7 +110,7 @@ describe('the options of a backend', () => {
     })
   })
 
-  test('every option may be undefined [C-127]', async () => {
+  test('every option may be undefined', async () => {
     const rig = await rigOf()
     const names = [
       'basePath',
@@ -136,7 +136,7 @@ test.each(['authUrl', 'baseUrl', 'clientId'] as const)(
 )
 
 describe('a client id of the other kind', () => {
-  test('the id of a public client with a secret: the page says once to check or remove it [F020]', async () => {
+  test('the id of a public client with a secret: the page says once to check or remove it', async () => {
     const rig = await rigOf()
     const { clientId } = clientOf(rig.service, 'Demo public')
     const failed = await rig.browser(rig.another({ clientId })).logIn()
@@ -152,7 +152,7 @@ describe('a client id of the other kind', () => {
     })
   })
 
-  test('the id of a confidential client without a secret: the page says once to set it [F020]', async () => {
+  test('the id of a confidential client without a secret: the page says once to set it', async () => {
     const rig = await rigOf()
     const failed = await rig.browser(rig.another({ clientSecret: undefined })).logIn()
     expect(failed.status).toBe(502)
@@ -166,7 +166,7 @@ describe('a client id of the other kind', () => {
     ['a/wrong+secret=', 'raw', /special characters: if both are right, set basicEncoding to &#39;form&#39;\./],
     ['a-wrong_secret.~', undefined, /and basicEncoding\.<\/p>/],
   ])(
-    'a rejected secret %s with basicEncoding %s: the error names the other encoding if it matters [F020]',
+    'a rejected secret %s with basicEncoding %s: the error names the other encoding if it matters',
     async (clientSecret, basicEncoding, hint) => {
       const rig = await rigOf()
       const failed = await rig.browser(rig.another({ clientSecret, basicEncoding })).logIn()
@@ -175,7 +175,7 @@ describe('a client id of the other kind', () => {
     },
   )
 
-  test('another refusal does not mention secrets, and its code is in the event [F020]', async () => {
+  test('another refusal does not mention secrets, and its code is in the event', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, searchParams } = await browser.goToCallback()

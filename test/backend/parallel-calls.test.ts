@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { testClock } from '../support/clock.ts'
 import { rigOf } from '../support/rig-of.ts'
 
-test.each([50, 500])('%i calls at once at expiry: one refresh, and all are 200 [C-069 C-118]', async (calls) => {
+test.each([50, 500])('%i calls at once at expiry: one refresh, and all are 200', async (calls) => {
   const clock = testClock(Date.now())
   const rig = await rigOf({ backend: { clock, timeoutMs: 60_000 }, api: () => Response.json({}) })
   const browser = rig.browser()

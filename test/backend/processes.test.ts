@@ -28,7 +28,7 @@ function everywhere(
 }
 
 for (const kind of ['redis', 'postgres'] as const)
-  test.concurrent(`${kind}: four processes of one backend refresh each session once, and one that stops or dies in a refresh ends no session [P-04 C-129 C-080 D-25]`, {
+  test.concurrent(`${kind}: four processes of one backend refresh each session once, and one that stops or dies in a refresh ends no session`, {
     tags: [kind],
   }, async ({ expect, onTestFinished }) => {
     const url = kind === 'redis' ? await serverUrl('redis') : database.url

@@ -1,5 +1,4 @@
 // A route whose time is over before the API responds, and responses that come before the body.
-// Tests src/backend/proxy/error-responses.ts, src/backend/proxy/forward.ts.
 import { afterEach, expect, test, vi } from 'vitest'
 import { type BackendRig, guard, statusAndCode } from '../support/backend-rig.ts'
 import { testClock } from '../support/clock.ts'
@@ -34,7 +33,7 @@ const lateBody = {
   cause: undefined,
 }
 
-test('a short body that does not arrive in time: 408, no cause, and the API is not called [C-126]', async () => {
+test('a short body that does not arrive in time: 408, no cause, and the API is not called', async () => {
   const rig = await proxyRig(undefined, { backend: { proxy } })
   const request = rig.person.request('/api/items', {
     ...post,
@@ -45,7 +44,7 @@ test('a short body that does not arrive in time: 408, no cause, and the API is n
   expect(rig.seen).toEqual([])
 })
 
-test('a streamed body that stops in the middle: 408, no cause, and its request is aborted [C-126]', async () => {
+test('a streamed body that stops in the middle: 408, no cause, and its request is aborted', async () => {
   const rig = await proxyRig(async (request) => new Response(await request.text()), { backend: { proxy } })
   const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('begin')) })
   const request = rig.person.request('/api/items', { ...post, body })
@@ -56,22 +55,19 @@ test('a streamed body that stops in the middle: 408, no cause, and its request i
 test.each([
   ['streamed', guard],
   ['short', { ...guard, 'content-length': '5' }],
-])(
-  'a %s body that arrived, and an API that does not respond: 504 with the API as its cause [C-126]',
-  async (_, headers) => {
-    const rig = await proxyRig(async (request) => request.text().then(() => new Promise(() => {})), {
-      backend: { proxy },
-    })
-    const request = rig.person.request('/api/items', { ...post, body: new Blob(['whole']).stream(), headers })
-    expect(await afterTime(rig, () => rig.backend.handle(request))).toMatchObject({
-      status: 504,
-      error: { code: 'timeout', message: 'The API did not respond within 5 s. Try again.' },
-      cause: { message: `${rig.service.baseUrl} gave no response. Check that it runs, and baseUrl.` },
-    })
-  },
-)
+])('a %s body that arrived, and an API that does not respond: 504 with the API as its cause', async (_, headers) => {
+  const rig = await proxyRig(async (request) => request.text().then(() => new Promise(() => {})), {
+    backend: { proxy },
+  })
+  const request = rig.person.request('/api/items', { ...post, body: new Blob(['whole']).stream(), headers })
+  expect(await afterTime(rig, () => rig.backend.handle(request))).toMatchObject({
+    status: 504,
+    error: { code: 'timeout', message: 'The API did not respond within 5 s. Try again.' },
+    cause: { message: `${rig.service.baseUrl} gave no response. Check that it runs, and baseUrl.` },
+  })
+})
 
-test('a refresh that lasts longer than the time of the route: 503, and nothing says that the API is away [C-126]', async () => {
+test('a refresh that lasts longer than the time of the route: 503, and nothing says that the API is away', async () => {
   const clock = testClock(Date.now())
   const rig = await proxyRig(undefined, { backend: { proxy, clock } })
   const silent = rig.another({ fetch: () => new Promise(() => {}) })
@@ -90,25 +86,22 @@ test('a refresh that lasts longer than the time of the route: 503, and nothing s
 test.each([
   ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://elsewhere.example/' } })],
   ['an unknown content coding', () => new Response('x', { headers: { 'content-encoding': 'zstd' } })],
-] as const)(
-  '%s that comes before the body is read: 502, and the rest of the body is read [C-125 C-126]',
-  async (_what, answer) => {
-    const rig = await proxyRig(answer, { backend: { proxy } })
-    let parts = 0
-    const body = new ReadableStream(
-      {
-        pull(controller) {
-          if (parts++ === 10) controller.close()
-          else controller.enqueue(new Uint8Array(65_536))
-        },
+] as const)('%s that comes before the body is read: 502, and the rest of the body is read', async (_what, answer) => {
+  const rig = await proxyRig(answer, { backend: { proxy } })
+  let parts = 0
+  const body = new ReadableStream(
+    {
+      pull(controller) {
+        if (parts++ === 10) controller.close()
+        else controller.enqueue(new Uint8Array(65_536))
       },
-      { highWaterMark: 0 },
-    )
-    const answered = await rig.backend.handle(rig.person.request('/api/items', { ...post, body }))
-    expect({ ...(await statusAndCode(answered as Response)), parts }).toEqual({
-      status: 502,
-      code: 'request_failed',
-      parts: 11,
-    })
-  },
-)
+    },
+    { highWaterMark: 0 },
+  )
+  const answered = await rig.backend.handle(rig.person.request('/api/items', { ...post, body }))
+  expect({ ...(await statusAndCode(answered as Response)), parts }).toEqual({
+    status: 502,
+    code: 'request_failed',
+    parts: 11,
+  })
+})

@@ -1,4 +1,3 @@
-// Tests src/backend/proxy/headers.ts.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -7,7 +6,7 @@ import { proxyRig } from '../support/proxy-rig.ts'
 import { failure } from '../support/token-flow.ts'
 
 describe('headers', () => {
-  test('the API gets one bearer header and no cookie, hop-by-hop, forwarding or origin field [C-124]', async () => {
+  test('the API gets one bearer header and no cookie, hop-by-hop, forwarding or origin field', async () => {
     const rig = await proxyRig()
     const dropped = {
       authorization: 'Bearer of-another-user',
@@ -53,7 +52,7 @@ describe('headers', () => {
     x-host x-original-host x-url-scheme front-end-https x-scheme x-originating-ip x-remote-addr x-tenant-id
     x-custom-ip-authorization x-wap-profile x-middleware-subrequest baggage x-agent-auth-2`.split(/\s+/)
 
-  test('a page cannot send the headers by which a proxy in front of the API describes identity and route [C-124]', async () => {
+  test('a page cannot send the headers by which a proxy in front of the API describes identity and route', async () => {
     const rig = await proxyRig()
     await rig.get('/api/items/7', { headers: Object.fromEntries(identities.map((name) => [name, 'admin'])) })
     expect([...(rig.seen[0]?.headers ?? [])].filter(([, value]) => value === 'admin')).toEqual([])
@@ -64,7 +63,7 @@ describe('headers', () => {
     document-policy permissions-policy content-security-policy timing-allow-origin use-as-dictionary
     activate-storage-access public-key-pins x-powered-by server date x-middleware-rewrite`.split(/\s+/)
 
-  test('the API cannot send headers that act on the page, on a server before the app or on a cache [C-124]', async () => {
+  test('the API cannot send headers that act on the page, on a server before the app or on a cache', async () => {
     const rig = await proxyRig(() =>
       Response.json({}, { headers: Object.fromEntries(orders.map((name) => [name, 'evil'])) }),
     )
@@ -72,7 +71,7 @@ describe('headers', () => {
     expect([...headers].filter(([, value]) => value.includes('evil'))).toEqual([])
   })
 
-  test('no header of another name passes in either direction [C-124]', async () => {
+  test('no header of another name passes in either direction', async () => {
     const rig = await proxyRig((request) => {
       const name = request.headers.get('x-request-id') ?? ''
       return Response.json({}, { headers: { [name]: 'marked' } })
@@ -93,7 +92,7 @@ describe('headers', () => {
     )
   })
 
-  test('listed names pass in any case, and only in their direction [C-124]', async () => {
+  test('listed names pass in any case, and only in their direction', async () => {
     const headers = { 'x-tenant': 't', 'x-page': 'p', 'x-total-count': '7', link: '</api/items?page=2>; rel="next"' }
     const proxyHeaders = { request: ['X-Tenant'], response: ['X-Total-Count', 'link'] }
     const rig = await proxyRig(() => Response.json({}, { headers }), { backend: { proxyHeaders } })
@@ -126,7 +125,7 @@ describe('headers', () => {
     ['response', 'content-encoding'],
     ['response', 'cache-control'],
     ['response', 'x-content-type-options'],
-  ] as const)('of a %s the name %j cannot be listed [C-124 C-127]', async (direction, name) => {
+  ] as const)('of a %s the name %j cannot be listed', async (direction, name) => {
     const rig = await proxyRig()
     expect(await failure(() => rig.another({ proxyHeaders: { [direction]: [name] } }))).toMatchObject({
       code: 'config_invalid',
@@ -142,13 +141,13 @@ describe('headers', () => {
     expect(named(toBrowser)).toEqual([...passedToBrowser].sort())
   })
 
-  test('Connection cannot take the bearer header away [C-124]', async () => {
+  test('Connection cannot take the bearer header away', async () => {
     const rig = await proxyRig()
     await rig.get('/api/items/7', { headers: { connection: 'authorization, x-agent-auth' } })
     expect(rig.seen[0]?.headers.get('authorization')).toMatch(/^Bearer [^,]+$/)
   })
 
-  test('cookies, CORS fields, password prompts and instructions to the browser do not pass [C-124]', async () => {
+  test('cookies, CORS fields, password prompts and instructions to the browser do not pass', async () => {
     const rig = await proxyRig(
       () =>
         new Response('{}', {
@@ -203,20 +202,20 @@ describe('headers', () => {
     expect(await rig.person.status()).toBe('signed-in')
   })
 
-  test('the headers that an app reads of a response arrive [C-124]', async () => {
+  test('the headers that an app reads of a response arrive', async () => {
     const kept = Object.fromEntries(passedToBrowser.map((name) => [name, 'kept']))
     const rig = await proxyRig(() => Response.json({}, { headers: kept }))
     const { headers } = await rig.get('/api/items/7')
     expect(Object.fromEntries(headers)).toMatchObject({ ...kept, vary: 'kept, Cookie' })
   })
 
-  test('a Bearer challenge is passed on [C-124]', async () => {
+  test('a Bearer challenge is passed on', async () => {
     const challenge = 'Bearer error="insufficient_scope"'
     const rig = await proxyRig(() => new Response(null, { status: 403, headers: { 'www-authenticate': challenge } }))
     expect((await rig.get('/api/items/7')).headers.get('www-authenticate')).toBe(challenge)
   })
 
-  test('more than 16 KiB of headers: 431, nothing is sent [C-126]', async () => {
+  test('more than 16 KiB of headers: 431, nothing is sent', async () => {
     const rig = await proxyRig()
     expect((await rig.get('/api/items/7', { headers: { 'x-large': 'x'.repeat(16_384) } })).status).toBe(431)
     expect(rig.seen).toEqual([])

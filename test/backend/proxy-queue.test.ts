@@ -1,4 +1,3 @@
-// Tests src/backend/proxy/request-queue.ts.
 import { afterEach, expect, test, vi } from 'vitest'
 import { guard, statusAndCode } from '../support/backend-rig.ts'
 import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'
@@ -35,7 +34,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('32 requests of a session are sent at once, and others wait in their order; each session has its own queue [C-126]', async () => {
+test('32 requests of a session are sent at once, and others wait in their order; each session has its own queue', async () => {
   const { rig, held, answerNext } = await heldApi()
   const calls = numbers(1, 40).map((number) => rig.get(`/api/items/${number}`))
   await until(() => held().length === 32)
@@ -55,7 +54,7 @@ test('32 requests of a session are sent at once, and others wait in their order;
   expect(new Set(statuses)).toEqual(new Set([200]))
 })
 
-test('500 requests at once, one of which hangs: 499 succeed, and that one is a 504 [C-126]', async () => {
+test('500 requests at once, one of which hangs: 499 succeed, and that one is a 504', async () => {
   const rig = await proxyRig(({ url }) => (url.endsWith('/7') ? new Promise(() => {}) : new Response(null)))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const calls = numbers(1, 500).map((number) => rig.get(`/api/items/${number}`))
@@ -66,7 +65,7 @@ test('500 requests at once, one of which hangs: 499 succeed, and that one is a 5
   expect(rig.seen).toHaveLength(500)
 })
 
-test('while 32 requests are in progress and 480 wait, another one is a 429 [C-126]', async () => {
+test('while 32 requests are in progress and 480 wait, another one is a 429', async () => {
   const { rig, held, answerNext } = await heldApi()
   const calls = numbers(1, 512).map((number) => rig.get(`/api/items/${number}`))
   await until(() => held().length === 32)
@@ -88,7 +87,7 @@ test('while 32 requests are in progress and 480 wait, another one is a 429 [C-12
   expect(held()).not.toContain('513')
 })
 
-test('a request that waited for 30 s is a 503, and is not sent [C-126]', async () => {
+test('a request that waited for 30 s is a 503, and is not sent', async () => {
   const rig = await proxyRig(() => new Response('x'))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   // A response keeps its place until it was read.
@@ -108,7 +107,7 @@ test('a request that waited for 30 s is a 503, and is not sent [C-126]', async (
   ])
 })
 
-test('a browser that leaves while its request waits causes no request to the API, and the next one is sent [C-126]', async () => {
+test('a browser that leaves while its request waits causes no request to the API, and the next one is sent', async () => {
   const { rig, held, answerNext } = await heldApi()
   const calls = numbers(1, 32).map((number) => rig.get(`/api/items/${number}`))
   await until(() => held().length === 32)
@@ -130,7 +129,7 @@ test('a browser that leaves while its request waits causes no request to the API
   expect(held()).toEqual([...numbers(1, 32), 'next'])
 })
 
-test('a request whose session ends while it waits is a 401, and is not sent [C-126]', async () => {
+test('a request whose session ends while it waits is a 401, and is not sent', async () => {
   const { rig, held, answerNext } = await heldApi()
   const calls = numbers(1, 33).map((number) => rig.get(`/api/items/${number}`))
   await until(() => held().length === 32)

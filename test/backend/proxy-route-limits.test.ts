@@ -1,5 +1,4 @@
 // Routes of the proxy with limits of their own.
-// Tests src/backend/proxy/allowed-routes.ts.
 import { afterEach, expect, test, vi } from 'vitest'
 import { searchPath, statusAndCode } from '../support/backend-rig.ts'
 import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'
@@ -28,7 +27,7 @@ test.each([
   ['/api/items', 1_048_577, 413],
   ['/api/files', 4_194_304, 200],
   ['/api/files', 4_194_305, 413],
-] as const)('a body for %s of %i bytes, with or without its length: %i [C-126]', async (path, bytes, status) => {
+] as const)('a body for %s of %i bytes, with or without its length: %i', async (path, bytes, status) => {
   const received: number[] = []
   const rig = await rigOfRoutes(async (request) => {
     received.push((await request.arrayBuffer()).byteLength)
@@ -50,7 +49,7 @@ test.each([
   })
 })
 
-test('a body over the limit without its length, for agent-service in this process: 413 as over HTTP [C-126]', async () => {
+test('a body over the limit without its length, for agent-service in this process: 413 as over HTTP', async () => {
   const rig = await rigOf({ backend: { proxy: [{ route: `POST ${searchPath}`, maxBodyBytes: 100 }] } })
   const browser = rig.browser()
   await browser.logIn()
@@ -62,7 +61,7 @@ test('a body over the limit without its length, for agent-service in this proces
 test.each([
   ['/api/items', 5_000, '5 s'],
   ['/api/reports/7', 120_000, '120 s'],
-])('an API that does not respond to %s within %i ms: 504 [C-126]', async (path, timeoutMs, text) => {
+])('an API that does not respond to %s within %i ms: 504', async (path, timeoutMs, text) => {
   const rig = await rigOfRoutes(() => new Promise(() => {}))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const call = rig.get(path)
@@ -76,7 +75,7 @@ test.each([
   })
 })
 
-test('the time of a route also limits how long the API may send nothing within a response [C-126]', async () => {
+test('the time of a route also limits how long the API may send nothing within a response', async () => {
   const rig = await rigOfRoutes(() => new Response(new ReadableStream({ pull: () => new Promise(() => {}) })))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   for (const [path, timeoutMs] of [
@@ -97,14 +96,14 @@ test.each([
   ['?limit=5&limit=6', '?limit=5&limit=6'],
   ['?limit=%35&tag[]=a%20b', '?limit=5&tag%5B%5D=a+b'],
   ['?limit=5;admin=1', '?limit=5%3Badmin%3D1'],
-])('a query %s with listed names alone is sent as the proxy read it: %s [C-123]', async (search, sent) => {
+])('a query %s with listed names alone is sent as the proxy read it: %s', async (search, sent) => {
   const rig = await rigOfRoutes()
   expect((await rig.get(`/api/items${search}`)).status).toBe(200)
   expect(rig.seen[0]?.url).toBe(`${rig.service.baseUrl}/api/items${sent}`)
 })
 
 test.each(['?admin=1', '?limit=5&admin=1', '?limit=5&%61dmin', '?Limit=5', '?=5', '?__proto__=1'])(
-  'a query %s with a name that is not listed: 400, and the API is not called [C-123]',
+  'a query %s with a name that is not listed: 400, and the API is not called',
   async (search) => {
     const rig = await rigOfRoutes()
     expect(await statusAndCode(await rig.get(`/api/items${search}`))).toEqual({ status: 400, code: 'origin_forbidden' })
@@ -113,7 +112,7 @@ test.each(['?admin=1', '?limit=5&admin=1', '?limit=5&%61dmin', '?Limit=5', '?=5'
   },
 )
 
-test('the query of a route without a list passes unchanged [C-123]', async () => {
+test('the query of a route without a list passes unchanged', async () => {
   const rig = await rigOfRoutes()
   await rig.get('/api/reports/7?a=%35;b&&=')
   expect(rig.seen[0]?.url).toBe(`${rig.service.baseUrl}/api/reports/7?a=%35;b&&=`)

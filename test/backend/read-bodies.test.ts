@@ -1,4 +1,3 @@
-// Tests src/backend/proxy/request-body.ts.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -112,7 +111,7 @@ describe.each(Object.entries(frameworks))('before the backend %s', (_, make) => 
     ['short', 12, 'transfer-encoding'],
     ['long', 90_000, 'transfer-encoding'],
   ])(
-    'a %s body of %i bytes with %s: a 500 with the reason, an event, and no request to the API [C-126]',
+    'a %s body of %i bytes with %s: a 500 with the reason, an event, and no request to the API',
     async (_name, length, how) => {
       const app = await started(make)
       const text = `{"name":"${'x'.repeat(length)}"}`
@@ -131,7 +130,7 @@ describe.each(Object.entries(frameworks))('before the backend %s', (_, make) => 
 })
 
 describe('express.json() before the backend', () => {
-  test('changes nothing for the four routes of the backend, nor for requests without a body [C-126]', async () => {
+  test('changes nothing for the four routes of the backend, nor for requests without a body', async () => {
     const app = await started((backend) => {
       const server = express().use(express.json())
       return server.use(toNodeHandler(backend)).listen(0, '127.0.0.1')
@@ -170,7 +169,7 @@ describe('a request that other code changed', () => {
   const text = '{"name":"a"}'
   const sizes = [text, `{"name":"${'x'.repeat(90_000)}"}`]
 
-  test.each(sizes)('whose body is locked by a reader: 500, and the API is not called [C-126]', async (body) => {
+  test.each(sizes)('whose body is locked by a reader: 500, and the API is not called', async (body) => {
     const { rig, person, seen } = await rigWithApi()
     for (const declared of [{ 'content-length': String(body.length) }, {}]) {
       const request = person.request(path, { method: 'POST', headers: { ...guard, ...declared }, body })
@@ -182,7 +181,7 @@ describe('a request that other code changed', () => {
   })
 
   test.each(sizes)(
-    'whose body was replaced by none or a part of it: 500, and the API gets no shorter one [C-126]',
+    'whose body was replaced by none or a part of it: 500, and the API gets no shorter one',
     async (body) => {
       const { rig, person, seen } = await rigWithApi()
       const headers = { ...guard, 'content-length': String(body.length) }
@@ -195,7 +194,7 @@ describe('a request that other code changed', () => {
     },
   )
 
-  test('whose body was replaced by another of the same length passes, as the app sent it [C-126]', async () => {
+  test('whose body was replaced by another of the same length passes, as the app sent it', async () => {
     const { rig, person, seen } = await rigWithApi()
     const headers = { ...guard, 'content-length': String(text.length) }
     const request = person.request(path, { method: 'POST', headers, body: text.replace('a"}', 'b"}') })
@@ -203,7 +202,7 @@ describe('a request that other code changed', () => {
     expect(seen).toEqual(['{"name":"b"}'])
   })
 
-  test('without a body at all passes [C-126]', async () => {
+  test('without a body at all passes', async () => {
     const { rig, person, seen } = await rigWithApi()
     for (const headers of [guard, { ...guard, 'content-length': '0' }])
       expect((await rig.backend.handle(person.request(path, { method: 'POST', headers })))?.status).toBe(200)
@@ -211,7 +210,7 @@ describe('a request that other code changed', () => {
   })
 })
 
-test('a browser that leaves in the middle of a body is not reported as a body that was read [C-126]', async () => {
+test('a browser that leaves in the middle of a body is not reported as a body that was read', async () => {
   const app = await started((backend) => createServer(toNodeHandler(backend)).listen(0, '127.0.0.1'))
   const { cookieHeader } = app.person
   const cookie = cookieHeader.call(app.person)

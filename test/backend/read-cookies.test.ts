@@ -16,7 +16,7 @@ const name = fc.oneof(
 /** RFC 6265 section 4.1.1, and the equals signs and inner blanks that browsers send besides. */
 const value = fc.stringMatching(/^(?:[\w!#-+./:<-[\]^`{|}~-](?:[\w=\t -]{0,6}[\w=])?)?$/)
 
-test('cookies that follow the grammar are read as written, the first of each name [P-12 C-117]', options, () => {
+test('cookies that follow the grammar are read as written, the first of each name', options, () => {
   const cookies = fc.array(fc.tuple(name, value, blanks, blanks, blanks, blanks), { maxLength: 6 })
   fc.assert(
     fc.property(cookies, (all) => {
@@ -45,7 +45,7 @@ function byHand(header: string): [name: string, value: string][] {
   return [...seen]
 }
 
-test('of any bytes no cookie is invented, and no blank but space and tab is removed [P-12 C-120]', options, () => {
+test('of any bytes no cookie is invented, and no blank but space and tab is removed', options, () => {
   const byte = fc.integer({ min: 1, max: 255 }).map((code) => String.fromCharCode(code))
   const pieces = fc.constantFrom(';', '=', ' ', '\t', '\u00a0', '\u000b', '"', ',', 'a', 'b', '__Host-agent-auth')
   const header = fc.oneof(
@@ -63,13 +63,10 @@ test('of any bytes no cookie is invented, and no blank but space and tab is remo
   )
 })
 
-test.each([' ', '\t', ';', '=', 'a', 'a=b;', 'a ', '= ', ' ;'])(
-  '100 KB of %j take less than 50 ms [P-12]',
-  async (unit) => {
-    const long = unit.repeat(Math.ceil(100_000 / unit.length))
-    for (const header of [long, `a=b${long}c`, `a${long}=b`]) {
-      const headers = new Headers({ cookie: header })
-      expect(await leastMs(() => readCookies({ headers }))).toBeLessThan(50)
-    }
-  },
-)
+test.each([' ', '\t', ';', '=', 'a', 'a=b;', 'a ', '= ', ' ;'])('100 KB of %j take less than 50 ms', async (unit) => {
+  const long = unit.repeat(Math.ceil(100_000 / unit.length))
+  for (const header of [long, `a=b${long}c`, `a${long}=b`]) {
+    const headers = new Headers({ cookie: header })
+    expect(await leastMs(() => readCookies({ headers }))).toBeLessThan(50)
+  }
+})

@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 describe('a backend on Redis', () => {
-  test('one exchange for a callback handled by two, one refresh for 64 stale requests [C-118 C-129 C-021]', async () => {
+  test('one exchange for a callback handled by two, one refresh for 64 stale requests', async () => {
     const other = rig.another({ sessions: redisStorage(connection()) })
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -47,7 +47,7 @@ describe('a backend on Redis', () => {
     expect(rig.sent.filter(({ url }) => url.includes('=refresh_token'))).toHaveLength(1)
   })
 
-  test('killed and started again: a retryable 503 meanwhile, and all users are still signed in [C-056 D-33]', async () => {
+  test('killed and started again: a retryable 503 meanwhile, and all users are still signed in', async () => {
     const browser = rig.browser()
     await browser.logIn()
     const elsewhere = rig.browser(rig.another({ sessions: redisStorage(connection()) }))

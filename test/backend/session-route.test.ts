@@ -1,4 +1,3 @@
-// Tests src/backend/routes/session.ts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type BackendRig, backendRig, guard } from '../support/backend-rig.ts'
 
@@ -8,7 +7,7 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
-test('a page learns who is signed in, until when and in which sign-in, and gets no token [C-123]', async () => {
+test('a page learns who is signed in, until when and in which sign-in, and gets no token', async () => {
   const browser = rig.browser()
   await browser.logIn()
   const read = async (): Promise<Record<string, unknown>> => (await browser.send('/auth/session')).json()

@@ -1,5 +1,3 @@
-// Tests src/backend/sessions/api-fetch.ts, src/backend/sessions/get-session.ts, src/backend/sessions/revocation.ts,
-// src/backend/sessions/revocation-request.ts.
 import { createAuthConfig, createSession, memoryStorage } from 'agent-auth'
 import type { BackendSession } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
@@ -27,7 +25,7 @@ function together(): { clock: { wallMs(): number; monotonicMs(): number }; later
 }
 
 describe('one refresh', () => {
-  test('64 parallel requests of one expired session in four processes: 1 refresh, 64 responses [C-118 C-129 F082]', async () => {
+  test('64 parallel requests of one expired session in four processes: 1 refresh, 64 responses', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const backends = [rig.backend, rig.another(), rig.another(), rig.another()]
@@ -56,7 +54,7 @@ describe('one refresh', () => {
     expect(JSON.stringify(session)).not.toContain((await session.getAccessToken()).slice(-20))
   })
 
-  test('a reader and a handler of one request share one refresh and one token [F081 C-129]', async () => {
+  test('a reader and a handler of one request share one refresh and one token', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser()
@@ -73,7 +71,7 @@ describe('one refresh', () => {
     expect(signedIn(await rig.backend.getSession(request)).status).toBe('signed-in')
   })
 
-  test('a refused refresh ends that one session with 401, and no other [C-129 D-37]', async () => {
+  test('a refused refresh ends that one session with 401, and no other', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const ada = rig.browser()
@@ -93,7 +91,7 @@ describe('one refresh', () => {
     expect(await bob.status()).toBe('signed-in')
   })
 
-  test('without a token endpoint expired sessions get a retryable 503 and work again once it is back [C-129 D-13]', async () => {
+  test('without a token endpoint expired sessions get a retryable 503 and work again once it is back', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const stale = rig.browser()
@@ -127,7 +125,7 @@ function withoutRefreshTokens({ options }: BackendRig): typeof fetch {
 }
 
 describe('a session without a refresh token', () => {
-  test('once expired it has ended: one event, and no page shows a user as signed in [C-088 C-129]', async () => {
+  test('once expired it has ended: one event, and no page shows a user as signed in', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser(rig.another({ fetch: withoutRefreshTokens(rig) }))
@@ -141,7 +139,7 @@ describe('a session without a refresh token', () => {
     expect(rig.events.filter(({ type }) => type === 'login_required')).toHaveLength(1)
   })
 
-  test('a callback that is handled again after it expired sends no code again [C-020 C-088]', async () => {
+  test('a callback that is handled again after it expired sends no code again', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser(rig.another({ fetch: withoutRefreshTokens(rig) }))
@@ -158,7 +156,7 @@ describe('a session without a refresh token', () => {
 
 describe('a request in progress at a login', () => {
   test.each([searchPath, '/auth/session'])(
-    'to %s with the earlier session gets a late response: the new session keeps its cookie [C-120 D-32]',
+    'to %s with the earlier session gets a late response: the new session keeps its cookie',
     async (path) => {
       const rig = await rigOf()
       const browser = rig.browser()
@@ -180,7 +178,7 @@ describe('a request in progress at a login', () => {
 })
 
 describe('a storage that fails', () => {
-  test('down: sessions in memory continue, others get a retryable 503, and no cookie is removed [C-056 D-33]', async () => {
+  test('down: sessions in memory continue, others get a retryable 503, and no cookie is removed', async () => {
     let down = false
     const sessions = steppedStorage(() => {
       if (down) throw new Error('ECONNREFUSED 10.0.0.1')
@@ -205,7 +203,7 @@ describe('a storage that fails', () => {
     expect(elsewhere.lines).toEqual([])
   })
 
-  test('that fails to write at a refresh: the new tokens are used and are saved later [C-065 D-33]', async () => {
+  test('that fails to write at a refresh: the new tokens are used and are saved later', async () => {
     const { clock, later } = together()
     let failing = false
     const sessions = steppedStorage((operation) => {
@@ -226,7 +224,7 @@ describe('a storage that fails', () => {
   })
 
   test.each([0, 1, 2, 3, 4])(
-    'a write that lands although it failed, then %i reads that fail: a login that succeeded ends with a logout elsewhere [C-056 I-4]',
+    'a write that lands although it failed, then %i reads that fail: a login that succeeded ends with a logout elsewhere',
     async (fails) => {
       let isLossy = false
       let failing = 0
@@ -270,7 +268,7 @@ describe('a storage that fails', () => {
     },
   )
 
-  test('at logout: the browser is signed out, and the response says that the record may be left [C-067 F097]', async () => {
+  test('at logout: the browser is signed out, and the response says that the record may be left', async () => {
     let down = false
     const sessions = steppedStorage(() => {
       if (down) throw new Error('ECONNREFUSED')
@@ -296,7 +294,7 @@ async function elsewhereStatus(rig: BackendRig, cookie: [string, string]): Promi
 }
 
 describe('logout', () => {
-  test('the session has ended in all processes, for copies of the cookie as well [C-128]', async () => {
+  test('the session has ended in all processes, for copies of the cookie as well', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -312,7 +310,7 @@ describe('logout', () => {
     ['failed', 503],
     ['failed', 'hang'],
     ['failed', 'refused'],
-  ] as const)('revocation %s (%s): logout is 200, after the record is gone [C-128 F097 F098]', async (outcome, how) => {
+  ] as const)('revocation %s (%s): logout is 200, after the record is gone', async (outcome, how) => {
     const items = new Map<string, string>()
     const asked: { body: string; authorization: string | null; left: number }[] = []
     const rig = await rigOf({
@@ -352,7 +350,7 @@ describe('logout', () => {
   })
 })
 
-test('a public client revokes with its id, and follows no redirect with the token [C-128]', async () => {
+test('a public client revokes with its id, and follows no redirect with the token', async () => {
   const rig = await rigOf()
   const { clientId } = clientOf(rig.service, 'Demo public')
   const asked: { body: string; authorization: string | null; redirect: string | undefined }[] = []
@@ -378,7 +376,7 @@ test('a public client revokes with its id, and follows no redirect with the toke
 })
 
 describe('server code', () => {
-  test('has the fetch and the tokens of the session; other origins get nothing [C-090]', async () => {
+  test('has the fetch and the tokens of the session; other origins get nothing', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -394,7 +392,7 @@ describe('server code', () => {
     expect(await browser.status()).toBe('signed-out')
   })
 
-  test('work without a request, by the key of a session, in another process [C-129]', async () => {
+  test('work without a request, by the key of a session, in another process', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser()
@@ -410,7 +408,7 @@ describe('server code', () => {
     expect(refreshes(rig)).toBe(1)
   })
 
-  test('a key of your own: a session that a script signed in [C-129]', async () => {
+  test('a key of your own: a session that a script signed in', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -430,7 +428,7 @@ describe('server code', () => {
     expect(await found).toEqual({ status: 'signed-out' })
   })
 
-  test('two tenants and two clients over one storage: each sees its own session, and a cookie opens one [C-129]', async () => {
+  test('two tenants and two clients over one storage: each sees its own session, and a cookie opens one', async () => {
     const sessions = memoryStorage()
     const rig = await rigOf({ backend: { sessions } })
     const { clientId, clientSecret } = clientOf(rig.service, 'Other confidential')
@@ -458,7 +456,7 @@ describe('server code', () => {
     expect(await port.status()).toBe('signed-out')
   })
 
-  test('100 interleaved requests of ten users: each response is of its own session [F084 C-129]', async () => {
+  test('100 interleaved requests of ten users: each response is of its own session', async () => {
     const rig = await rigOf({
       api: (request) => Response.json({ token: request.headers.get('authorization') }),
     })

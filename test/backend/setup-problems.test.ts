@@ -37,7 +37,7 @@ async function listening(app: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listen(server)}`
 }
 
-test('a login at another port than that of the redirect URI is one event that names both [C-127]', async () => {
+test('a login at another port than that of the redirect URI is one event that names both', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   const origin = await listening(express().use(toNodeHandler(rig.backend)))
   for (let login = 0; login < 2; login += 1)
@@ -62,13 +62,13 @@ test.each<[what: string, at: string, headers?: Record<string, string>, redirectU
   ['at a host that is not on loopback', 'http://evil.example'],
   ['whose Host header is no host', 'http://127.0.0.1:3000', { host: 'a b' }],
   ['of an app that is not on loopback', 'http://127.0.0.1:9', {}, 'https://app.demo.example/auth/callback'],
-])('a login %s is no setup problem [C-127]', async (_, at, headers = {}, uri = redirectUri) => {
+])('a login %s is no setup problem', async (_, at, headers = {}, uri = redirectUri) => {
   const rig = await rigOf({ backend: { redirectUri: uri } })
   const answered = await rig.backend.handle(new Request(`${at}/auth/login`, { headers }))
   expect({ status: answered?.status, problems: problemsOf(rig) }).toEqual({ status: 302, problems: [] })
 })
 
-test('localhost in place of 127.0.0.1 is another host [C-127]', async () => {
+test('localhost in place of 127.0.0.1 is another host', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   await rig.backend.handle(new Request('http://localhost:3000/auth/login'))
   expect(problemsOf(rig)).toEqual([
@@ -76,7 +76,7 @@ test('localhost in place of 127.0.0.1 is another host [C-127]', async () => {
   ])
 })
 
-test('a bridge under a mount path of Express, which cuts the path: one event says which path was expected [C-123]', async () => {
+test('a bridge under a mount path of Express, which cuts the path: one event says which path was expected', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   const bridge = getRequestListener(
     async (request) => (await rig.backend.handle(request)) ?? new Response(null, { status: 404 }),
@@ -98,13 +98,13 @@ test.each<[what: string, path: string, headers?: Record<string, string>, redirec
   ['another path with a return URL', '/welcome?return_to=/'],
   ['the root, with a state', '/?state=s'],
   ['an app that is not on loopback', '/login?return_to=/', {}, 'https://app.demo.example/auth/callback'],
-])('%s is no setup problem [C-123]', async (_, path, headers = {}, uri = redirectUri) => {
+])('%s is no setup problem', async (_, path, headers = {}, uri = redirectUri) => {
   const rig = await rigOf({ backend: { redirectUri: uri } })
   expect(await rig.backend.handle(new Request(`http://127.0.0.1:3000${path}`, { headers }))).toBe(null)
   expect(problemsOf(rig)).toEqual([])
 })
 
-test('a request with the header of the backend tells of a cut path as well [C-123]', async () => {
+test('a request with the header of the backend tells of a cut path as well', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   const request = new Request('http://127.0.0.1:3000/logout', { method: 'POST', headers: guard })
   expect(await rig.backend.handle(request)).toBe(null)
@@ -116,24 +116,21 @@ test('a request with the header of the backend tells of a cut path as well [C-12
 test.each<[host: string, mount: (handle: RequestListener) => RequestListener]>([
   ['node:http', (handle) => handle],
   ['Express', (handle) => express().use(handle)],
-])(
-  'handle as a listener of %s: every request gets 500 with what to use, and one event says it [C-127]',
-  async (_, mount) => {
-    const rig = await rigOf({ backend: { redirectUri } })
-    const origin = await listening(mount(rig.backend.handle as unknown as RequestListener))
-    const message =
-      'Configuration: handle needs a Request of the Fetch API. For node:http, Express and Fastify, use agent-auth/backend/node.'
-    for (const path of ['/auth/login', '/']) {
-      const answered = await sendPlain(new Request(origin + path))
-      expect({ status: answered.status, body: await answered.json() }).toEqual({
-        status: 500,
-        body: { code: 'config_invalid', message, retryable: false },
-      })
-      expect(answered.headers.get('cache-control')).toBe('no-store')
-    }
-    expect(problemsOf(rig)).toEqual([problem('call', message)])
-  },
-)
+])('handle as a listener of %s: every request gets 500 with what to use, and one event says it', async (_, mount) => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const origin = await listening(mount(rig.backend.handle as unknown as RequestListener))
+  const message =
+    'Configuration: handle needs a Request of the Fetch API. For node:http, Express and Fastify, use agent-auth/backend/node.'
+  for (const path of ['/auth/login', '/']) {
+    const answered = await sendPlain(new Request(origin + path))
+    expect({ status: answered.status, body: await answered.json() }).toEqual({
+      status: 500,
+      body: { code: 'config_invalid', message, retryable: false },
+    })
+    expect(answered.headers.get('cache-control')).toBe('no-store')
+  }
+  expect(problemsOf(rig)).toEqual([problem('call', message)])
+})
 
 /** Cuts the mount path as Connect does, which the development server of Vite is made of. */
 const connect = (mount: string, handle: RequestListener): RequestListener =>
@@ -147,17 +144,14 @@ test.each<[framework: string, mount: (handle: RequestListener) => RequestListene
   ['Express', (handle) => express().use('/auth', handle)],
   ['Express with a wildcard', (handle) => express().use('/auth/*rest', handle)],
   ['Connect', (handle) => connect('/auth', handle)],
-])(
-  'toNodeHandler under a mount path of %s that hides routes: one event names the first of them [C-123]',
-  async (_, mount) => {
-    const rig = await rigOf({ backend: { redirectUri } })
-    const origin = await listening(mount(toNodeHandler(rig.backend)))
-    for (const path of ['/auth', '/auth/session', '/auth/other'])
-      await (await sendPlain(new Request(origin + path))).arrayBuffer()
-    const message = `The backend is mounted under /auth, where POST ${searchPath} does not arrive. Mount it by use(…) without a path.`
-    expect(problemsOf(rig)).toEqual([problem('mount', message)])
-  },
-)
+])('toNodeHandler under a mount path of %s that hides routes: one event names the first of them', async (_, mount) => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const origin = await listening(mount(toNodeHandler(rig.backend)))
+  for (const path of ['/auth', '/auth/session', '/auth/other'])
+    await (await sendPlain(new Request(origin + path))).arrayBuffer()
+  const message = `The backend is mounted under /auth, where POST ${searchPath} does not arrive. Mount it by use(…) without a path.`
+  expect(problemsOf(rig)).toEqual([problem('mount', message)])
+})
 
 test.each<[what: string, mount: string, path: string, backend?: object]>([
   ['no path', '/', '/auth/session'],
@@ -172,14 +166,14 @@ test.each<[what: string, mount: string, path: string, backend?: object]>([
     '/auth/session',
     { redirectUri: `${appOrigin}/auth/callback` },
   ],
-])('toNodeHandler under %s is no setup problem [C-123]', async (_, mount, path, backend = {}) => {
+])('toNodeHandler under %s is no setup problem', async (_, mount, path, backend = {}) => {
   const rig = await rigOf({ backend: { redirectUri, ...backend } })
   const origin = await listening(express().use(mount, toNodeHandler(rig.backend)))
   await (await sendPlain(new Request(origin + path))).arrayBuffer()
   expect(problemsOf(rig)).toEqual([])
 })
 
-test('handle without a Request leaves a response that has begun as it is [C-127]', async () => {
+test('handle without a Request leaves a response that has begun as it is', async () => {
   const rig = await rigOf()
   const handle = rig.backend.handle as unknown as RequestListener
   const origin = await listening(async (request, response) => {
@@ -295,7 +289,7 @@ test.each<
   ['all with a wildcard', (app, handle) => app.all('/auth/*rest', handle), '/auth', `POST ${searchPath}`],
   ['all with a parameter', (app, handle) => app.all('/auth/:name', handle), '/auth', `POST ${searchPath}`],
   ['all of every path', (app, handle) => app.all('/{*rest}', handle), '/', undefined],
-])('a route of Express, %s: one event names the first route that it hides [C-123]', async (_, mount, where, hidden) => {
+])('a route of Express, %s: one event names the first route that it hides', async (_, mount, where, hidden) => {
   const rig = await rigOf({ backend: { redirectUri } })
   const app = express()
   mount(app, toNodeHandler(rig.backend) as RequestListener)
@@ -309,7 +303,7 @@ test.each<
 test.each<[what: string, isScope: boolean]>([
   ['a scope of Fastify', true],
   ['a Fastify app', false],
-])('toFastifyPlugin in %s: %s an event [C-123]', async (_, isScope) => {
+])('toFastifyPlugin in %s: %s an event', async (_, isScope) => {
   const rig = await rigOf({ backend: { redirectUri } })
   const app = fastify()
   const plugin = toFastifyPlugin(rig.backend)

@@ -7,14 +7,11 @@ test.each([
   ['Node', undefined],
   ['a platform without modules of Node', () => undefined],
   ['a platform whose node:crypto has no hash', () => ({})],
-])(
-  'is the SHA-256 of the text on %s, so that processes on different platforms share sessions [C-118]',
-  async (_, load) => {
-    if (load) {
-      const spy = vi.spyOn(process, 'getBuiltinModule').mockImplementation(load as never)
-      onTestFinished(() => spy.mockRestore())
-    }
-    for (const text of ['', 'https://app.example.com/auth/callback abc', 'é\u{1F3D4}'])
-      expect(await sha256(text)).toBe(createHash('sha256').update(text).digest('base64url'))
-  },
-)
+])('is the SHA-256 of the text on %s, so that processes on different platforms share sessions', async (_, load) => {
+  if (load) {
+    const spy = vi.spyOn(process, 'getBuiltinModule').mockImplementation(load as never)
+    onTestFinished(() => spy.mockRestore())
+  }
+  for (const text of ['', 'https://app.example.com/auth/callback abc', 'é\u{1F3D4}'])
+    expect(await sha256(text)).toBe(createHash('sha256').update(text).digest('base64url'))
+})

@@ -1,4 +1,3 @@
-// Tests src/backend/proxy/headers.ts.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -94,7 +93,7 @@ const items = async (request: IncomingMessage, response: ServerResponse): Promis
 }
 
 describe('over sockets', () => {
-  test('a body that is streamed to the API arrives chunk by chunk [C-124 C-126]', async () => {
+  test('a body that is streamed to the API arrives chunk by chunk', async () => {
     let first: (() => void) | undefined
     const arrived = new Promise<void>((resolve) => {
       first = resolve
@@ -122,7 +121,7 @@ describe('over sockets', () => {
     expect(await answered.text()).toBe('201000')
   })
 
-  test('a response is streamed to the browser chunk by chunk [C-126]', async () => {
+  test('a response is streamed to the browser chunk by chunk', async () => {
     let more: (() => void) | undefined
     const { call } = await socketRig((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
@@ -138,7 +137,7 @@ describe('over sockets', () => {
   })
 
   test.each(['before the response', 'during the response'])(
-    'a browser that leaves %s frees the connection to the API [C-126]',
+    'a browser that leaves %s frees the connection to the API',
     async (when) => {
       let free: (() => void) | undefined
       const closed = new Promise<void>((resolve) => {
@@ -168,7 +167,7 @@ describe('over sockets', () => {
     },
   )
 
-  test('a response that the API ends early ends early for the browser as well [C-126]', async () => {
+  test('a response that the API ends early ends early for the browser as well', async () => {
     const { call } = await socketRig((_, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half', () => void response.destroy())
     })
@@ -179,7 +178,7 @@ describe('over sockets', () => {
     expect(whole).toBe(false)
   })
 
-  test('a redirect over sockets is a 502, and the token goes nowhere [C-125]', async () => {
+  test('a redirect over sockets is a 502, and the token goes nowhere', async () => {
     const elsewhere: IncomingMessage[] = []
     const port = await listening(createServer((request, response) => response.end(String(elsewhere.push(request)))))
     for (const status of [302, 307]) {
@@ -193,7 +192,7 @@ describe('over sockets', () => {
     expect(elsewhere).toEqual([])
   })
 
-  test.each(['gzip', 'none'])('a response with the content coding %s arrives decoded [C-124]', async (packed) => {
+  test.each(['gzip', 'none'])('a response with the content coding %s arrives decoded', async (packed) => {
     const { call, seen } = await socketRig((_, response) => {
       const text = JSON.stringify({ text: 'x'.repeat(1_000) })
       const body = packed === 'gzip' ? gzipSync(text) : Buffer.from(text)
@@ -208,7 +207,7 @@ describe('over sockets', () => {
   })
 
   test.each(['zstd', 'compress', 'gzip, zstd', 'gzip, identity', 'gzip,', ', gzip', 'x-own'])(
-    'a body with the content coding %s, which Node does not decode: 502, and no byte of it [C-124]',
+    'a body with the content coding %s, which Node does not decode: 502, and no byte of it',
     async (coding) => {
       const { call, rig } = await socketRig((_, response) => {
         response.setHeader('content-encoding', coding)
@@ -221,7 +220,7 @@ describe('over sockets', () => {
   )
 
   test.each(['', ',', ' , identity', 'identity, identity'])(
-    'a body whose Content-Encoding is "%s", which names no coding, arrives as it is [C-124]',
+    'a body whose Content-Encoding is "%s", which names no coding, arrives as it is',
     async (coding) => {
       const { call } = await socketRig((_, response) => {
         response.setHeader('content-encoding', coding)
@@ -234,7 +233,7 @@ describe('over sockets', () => {
   )
 
   test.each(['x-gzip', 'GZIP', 'identity', 'deflate', 'br'])(
-    'a body in the content coding %s arrives as plain text [C-124]',
+    'a body in the content coding %s arrives as plain text',
     async (coding) => {
       const pack = { deflate: deflateSync, br: brotliCompressSync, identity: Buffer.from }[coding] ?? gzipSync
       const { call } = await socketRig((_, response) => {
@@ -246,7 +245,7 @@ describe('over sockets', () => {
     },
   )
 
-  test('a response without a body may name any coding [C-124]', async () => {
+  test('a response without a body may name any coding', async () => {
     const { call } = await socketRig((_, response) => {
       response.writeHead(304, { 'content-encoding': 'zstd', etag: '"e"' }).end()
     })
@@ -286,7 +285,7 @@ describe('over sockets', () => {
     ['another host', 200, 'x-forwarded-host: evil.example\r\nforwarded: host=evil.example\r\ncontent-length: 2', '{}'],
   ]
   test.each(smuggled)(
-    '%s: at most one request arrives, with one bearer header and no cookie [C-124]',
+    '%s: at most one request arrives, with one bearer header and no cookie',
     async (_, status, lines, body = '{}') => {
       const { port, person, seen, app } = await socketRig(items)
       app.keepAliveTimeout = 50
@@ -318,7 +317,7 @@ describe('over sockets', () => {
     ['a request of a page of another site', 403, { 'sec-fetch-site': 'cross-site' }, 100_000],
     ['a request without a session', 401, { cookie: 'none=1' }, 100_000],
   ])(
-    '%s is refused with %i while it is being sent, and the connection serves the next request [C-126]',
+    '%s is refused with %i while it is being sent, and the connection serves the next request',
     async (_, status, changed, size) => {
       const { port, person, seen } = await socketRig(items)
       const headers = { host: 'x', ...guard, cookie: person.cookieHeader(), ...changed }
@@ -352,7 +351,7 @@ describe('over sockets', () => {
     ['/api/items/\\..\\admin', 400],
     ['*', 400],
     ['evil.example:443', 400],
-  ])('the target %s on the wire leads nowhere but to a listed route [C-123]', async (target, status, path) => {
+  ])('the target %s on the wire leads nowhere but to a listed route', async (target, status, path) => {
     const { port, person, seen } = await socketRig(items)
     const head = [
       'host: 127.0.0.1',
@@ -366,7 +365,7 @@ describe('over sockets', () => {
     for (const { headers } of seen) expect(headers.host).not.toContain('evil')
   })
 
-  test('a hostile Host over the wire changes no redirect URI and no cookie [C-127]', async () => {
+  test('a hostile Host over the wire changes no redirect URI and no cookie', async () => {
     const { port } = await socketRig(items)
     const text = await raw(
       port,
@@ -409,7 +408,7 @@ const unread: [what: string, status: number, body: [Readonly<Record<string, stri
   ['a body that turns out to be over 1 MiB', 413, [{ 'transfer-encoding': 'chunked' }, chunk + chunk]],
 ]
 test.each(unread)(
-  '%s gets a response on a connection that continues, however much was still to come [C-126]',
+  '%s gets a response on a connection that continues, however much was still to come',
   async (what, status, [headers, bytes]) => {
     const { person, port, rig } = await socketRig((request) =>
       what.includes('hangs up') ? request.socket.destroy() : request.resume(),

@@ -1,5 +1,4 @@
 // The helper of another framework.
-// Tests src/backend/mistaken-call.ts, src/backend/node/fastify.ts, src/backend/node/handler.ts.
 import { createServer } from 'node:http'
 import type { Backend } from 'agent-auth/backend'
 import { toFastifyPlugin, toNodeHandler } from 'agent-auth/backend/node'
@@ -51,19 +50,19 @@ async function errorOf(app: FastifyInstance): Promise<unknown> {
 test.each<[where: string, mount: (app: FastifyInstance, backend: Backend) => unknown]>([
   ['a route', (app, backend) => app.all('/auth/*', untyped(toNodeHandler(backend)))],
   ['a hook', (app, backend) => app.addHook('onRequest', untyped(toNodeHandler(backend)))],
-])('toNodeHandler as %s of Fastify: config_invalid names toFastifyPlugin [C-127]', async (_, mount) => {
+])('toNodeHandler as %s of Fastify: config_invalid names toFastifyPlugin', async (_, mount) => {
   const app = fastify()
   mount(app, (await rigOf()).backend)
   expect(await errorOf(app)).toMatchObject(useFastifyPlugin)
 })
 
-test('toNodeHandler as a plugin of Fastify: ready() rejects with config_invalid [C-127]', async () => {
+test('toNodeHandler as a plugin of Fastify: ready() rejects with config_invalid', async () => {
   const app = fastify()
   app.register(untyped(toNodeHandler((await rigOf()).backend)))
   expect(await failure(async () => app.ready())).toMatchObject(useFastifyPlugin)
 })
 
-test('toNodeHandler as a middleware of Hono: config_invalid names backend.handle [C-127]', async () => {
+test('toNodeHandler as a middleware of Hono: config_invalid names backend.handle', async () => {
   const seen: unknown[] = []
   const app = new Hono().use(untyped(toNodeHandler((await rigOf()).backend))).onError((error, context) => {
     seen.push(error)
@@ -73,13 +72,13 @@ test('toNodeHandler as a middleware of Hono: config_invalid names backend.handle
   expect(seen).toMatchObject([useFastifyPlugin])
 })
 
-test('toFastifyPlugin as a hook of Fastify: config_invalid names app.register [C-127]', async () => {
+test('toFastifyPlugin as a hook of Fastify: config_invalid names app.register', async () => {
   const app = fastify()
   app.addHook('onRequest', untyped(toFastifyPlugin((await rigOf()).backend)))
   expect(await errorOf(app)).toMatchObject(useNodeHandler)
 })
 
-test('toFastifyPlugin as the listener of createServer: the response names toNodeHandler, and the process goes on [C-127]', async () => {
+test('toFastifyPlugin as the listener of createServer: the response names toNodeHandler, and the process goes on', async () => {
   const server = createServer(untyped(toFastifyPlugin((await rigOf()).backend)))
   const url = `http://127.0.0.1:${await listen(server)}/auth/session`
   closing.push(() => server.close())
@@ -90,7 +89,7 @@ test('toFastifyPlugin as the listener of createServer: the response names toNode
     })
 })
 
-test('toFastifyPlugin as a middleware of Express: config_invalid names toNodeHandler [C-127]', async () => {
+test('toFastifyPlugin as a middleware of Express: config_invalid names toNodeHandler', async () => {
   const { backend } = await rigOf()
   const seen: unknown[] = []
   const app = express()
@@ -106,7 +105,7 @@ test('toFastifyPlugin as a middleware of Express: config_invalid names toNodeHan
   expect({ status: answered.status, seen }).toMatchObject({ status: 500, seen: [useNodeHandler] })
 })
 
-test('toFastifyPlugin as a middleware of Connect or Express 4, which await nothing: config_invalid reaches next [C-127]', async () => {
+test('toFastifyPlugin as a middleware of Connect or Express 4, which await nothing: config_invalid reaches next', async () => {
   const plugin: (...given: unknown[]) => Promise<void> = untyped(toFastifyPlugin((await rigOf()).backend))
   const seen: unknown[] = []
   const rejected: unknown[] = []

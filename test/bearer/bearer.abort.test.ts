@@ -21,14 +21,14 @@ const ways: [where: string, call: Call][] = [
   ],
 ]
 
-it('a signal without a reason, as on React Native, ends in the code aborted [C-102 F068]', async () => {
+it('a signal without a reason, as on React Native, ends in the code aborted', async () => {
   const signed = await signedIn({ token })
   const signal = Object.defineProperty(AbortSignal.abort(), 'reason', { value: undefined })
   const send = createBearerFetch(signed.session, { baseUrl, fetch: async () => new Response() })
   await expect(send(url, { signal })).rejects.toMatchObject({ code: 'aborted' })
 })
 
-it('a signal that fires while the session ends after a 401 rejects with its own reason, and the response is not returned [C-102 F068]', async () => {
+it('a signal that fires while the session ends after a 401 rejects with its own reason, and the response is not returned', async () => {
   const leaving = new AbortController()
   const source = {
     async getAccessToken(options?: { rejected?: string | undefined }) {
@@ -42,7 +42,7 @@ it('a signal that fires while the session ends after a 401 rejects with its own 
 })
 
 describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
-  it('fired before: its own reason, and nothing is sent [C-102 F068]', async () => {
+  it('fired before: its own reason, and nothing is sent', async () => {
     const signed = await signedIn({ token })
     const api = apiStub(() => new Response())
     const send = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
@@ -50,7 +50,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 0, refreshes: 0 })
   })
 
-  it('fired while a token is waited for: its own reason, nothing is sent, and the refresh goes on [C-102 F068]', async () => {
+  it('fired while a token is waited for: its own reason, nothing is sent, and the refresh goes on', async () => {
     const refresh = gate()
     const signed = await signedIn({ token, onRefresh: () => refresh.passed })
     signed.clock.advance(3_600_000)
@@ -70,7 +70,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     })
   })
 
-  it('fired during the first sending: it reached that sending [C-102 F068]', async () => {
+  it('fired during the first sending: it reached that sending', async () => {
     const signed = await signedIn({ token })
     const api = apiStub((seen) => untilAborted(seen))
     const leaving = new AbortController()
@@ -81,7 +81,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     expect(signed.refreshes).toBe(0)
   })
 
-  it('fired while a 401 waits for its refresh: its own reason, and nothing is sent again [C-102 F068]', async () => {
+  it('fired while a 401 waits for its refresh: its own reason, and nothing is sent again', async () => {
     const refresh = gate()
     const signed = await signedIn({ token, onRefresh: () => refresh.passed })
     const api = apiStub(acceptOnly(token(1)))
@@ -100,7 +100,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     })
   })
 
-  it('fired during the retry: it reached the retry [C-102 F068]', async () => {
+  it('fired during the retry: it reached the retry', async () => {
     const signed = await signedIn({ token })
     const api = apiStub((seen, index) => (index === 0 ? new Response(null, { status: 401 }) : untilAborted(seen)))
     const leaving = new AbortController()
@@ -112,7 +112,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
 })
 
 describe('many waiters and time', () => {
-  it('one of ten waiters aborts: only that one is rejected, with its own reason, and there is one refresh [F068]', async () => {
+  it('one of ten waiters aborts: only that one is rejected, with its own reason, and there is one refresh', async () => {
     const refresh = gate()
     const signed = await signedIn({ token, onRefresh: () => refresh.passed })
     const api = apiStub(acceptOnly(token(1)))
@@ -131,7 +131,7 @@ describe('many waiters and time', () => {
     expect(signed.refreshes).toBe(1)
   })
 
-  it('a budget of 5 s spans the wait, the refresh and the retry, and leaves no timer behind [F068]', async () => {
+  it('a budget of 5 s spans the wait, the refresh and the retry, and leaves no timer behind', async () => {
     vi.useFakeTimers()
     const signed = await signedIn({ token, onRefresh: () => elapse(2_000) })
     const api = apiStub(async (seen, index) => {
@@ -155,7 +155,7 @@ describe('many waiters and time', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('a call that ends normally leaves no listener on the caller\u2019s signal [F068 C-102]', async () => {
+  it('a call that ends normally leaves no listener on the caller\u2019s signal', async () => {
     const signed = await signedIn({ token })
     const { signal } = new AbortController()
     let listeners = 0
@@ -167,7 +167,7 @@ describe('many waiters and time', () => {
     expect(listeners).toBe(0)
   })
 
-  it('a user session token leaves the signal to fetch [C-102]', async () => {
+  it('a user session token leaves the signal to fetch', async () => {
     const api = apiStub((seen) => untilAborted(seen))
     const leaving = new AbortController()
     const left = createBearerFetch('user-token', { baseUrl, fetch: api.fetch })(url, { signal: leaving.signal })

@@ -9,7 +9,7 @@ const create: RequestInit = { method: 'POST', body: '{"agent_name":"of the first
 const token = (issue: number): string => `token-${issue}`
 
 describe('another person signs in', () => {
-  it('a 401 for user A that arrives after B signed in is session_changed, and no token of B goes out with that request [F065]', async () => {
+  it('a 401 for user A that arrives after B signed in is session_changed, and no token of B goes out with that request', async () => {
     const signed = await signedIn({ token })
     let second = ''
     const api = apiStub(async () => {
@@ -23,7 +23,7 @@ describe('another person signs in', () => {
     expect(signed.refreshes).toBe(0)
   })
 
-  it('a refresh after a 401 for user A, in which B signs in, is session_changed: nothing is sent again, and B stays signed in [F065]', async () => {
+  it('a refresh after a 401 for user A, in which B signs in, is session_changed: nothing is sent again, and B stays signed in', async () => {
     const held = gate()
     const signed = await signedIn({ token, onRefresh: () => held.passed })
     const api = apiStub(
@@ -41,7 +41,7 @@ describe('another person signs in', () => {
     expect((await send(url)).status).toBe(200)
   })
 
-  it('a request of user A that waits for a token is session_changed when B signs in, and is never sent [F065]', async () => {
+  it('a request of user A that waits for a token is session_changed when B signs in, and is never sent', async () => {
     const held = gate()
     const signed = await signedIn({ token, onRefresh: () => held.passed })
     signed.clock.advance(3_600_000)
@@ -56,7 +56,7 @@ describe('another person signs in', () => {
     expect(api.calls).toEqual([])
   })
 
-  it('a sign-out during a refresh: a request of user A gets its own 401, or login_required if it was not sent yet [F065]', async () => {
+  it('a sign-out during a refresh: a request of user A gets its own 401, or login_required if it was not sent yet', async () => {
     for (const [elapsedMs, expected] of [
       [0, { status: 401 }],
       [3_600_000, { code: 'login_required' }],
@@ -78,7 +78,7 @@ describe('another person signs in', () => {
     }
   })
 
-  it('a 401 of the first person does not renew or end the second one\u2019s session [F065]', async () => {
+  it('a 401 of the first person does not renew or end the second one\u2019s session', async () => {
     const signed = await signedIn({ token })
     const arrived = gate()
     const api = apiStub(async ({ authorization }) => {
@@ -99,7 +99,7 @@ describe('another person signs in', () => {
     expect((await send(url)).status).toBe(200)
   })
 
-  it('after a sign-out alone the 401 for user A comes back, and nothing is sent again [F065]', async () => {
+  it('after a sign-out alone the 401 for user A comes back, and nothing is sent again', async () => {
     const signed = await signedIn({ token })
     const api = apiStub(async () => {
       await signed.session.signOut()
@@ -111,7 +111,7 @@ describe('another person signs in', () => {
     expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 1, refreshes: 0 })
   })
 
-  it('two bearer fetches over two sessions never mix their tokens [F065]', async () => {
+  it('two bearer fetches over two sessions never mix their tokens', async () => {
     const [one, two] = [await signedIn({ token: (n) => `one-${n}` }), await signedIn({ token: (n) => `two-${n}` })]
     const api = apiStub(({ url: to, authorization }) => {
       expect(authorization).toContain(to.endsWith('/one') ? 'Bearer one-' : 'Bearer two-')

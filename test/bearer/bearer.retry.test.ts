@@ -20,7 +20,7 @@ beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
 afterEach(() => server.resetHandlers())
 afterAll(() => server.close())
 
-it('a 401 from where a redirect led that shows no URL is handed over [C-097 I-6]', async () => {
+it('a 401 from where a redirect led that shows no URL is handed over', async () => {
   const answer = Object.defineProperty(new Response(null, { status: 401 }), 'redirected', { value: true })
   const api = apiStub(() => answer)
   const signed = await signedIn()
@@ -29,7 +29,7 @@ it('a 401 from where a redirect led that shows no URL is handed over [C-097 I-6]
 })
 
 describe('one retry', () => {
-  it('100 calls with a stale token: one refresh, 100 retries, all succeed [C-094 F060]', async () => {
+  it('100 calls with a stale token: one refresh, 100 retries, all succeed', async () => {
     const signed = await signedIn({ token })
     const api = apiStub(acceptOnly(token(1)))
     const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
@@ -39,7 +39,7 @@ describe('one retry', () => {
     expect(countOf(api.authorizations)).toEqual({ [bearer(0)]: 100, [bearer(1)]: 100 })
   })
 
-  it('a late 401 for a token that was replaced meanwhile: the current one is used, without a refresh [C-094 F061]', async () => {
+  it('a late 401 for a token that was replaced meanwhile: the current one is used, without a refresh', async () => {
     const signed = await signedIn({ token })
     const gates = [gate(), gate(), gate()]
     const api = apiStub(async (call, index) => {
@@ -58,7 +58,7 @@ describe('one retry', () => {
     expect(countOf(api.authorizations)).toEqual({ [bearer(0)]: 3, [bearer(1)]: 3 })
   })
 
-  it('a second 401 is the answer: no third sending [C-094]', async () => {
+  it('a second 401 is the answer: no third sending', async () => {
     const signed = await signedIn({ token })
     const api = apiStub(() => answer(401))
     const response = await createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, create)
@@ -66,7 +66,7 @@ describe('one retry', () => {
     expect(api.authorizations).toEqual([bearer(0), bearer(1)])
   })
 
-  it('the retry differs in nothing but the token: settings, headers and idempotency key stay [C-094 F069]', async () => {
+  it('the retry differs in nothing but the token: settings, headers and idempotency key stay', async () => {
     const signed = await signedIn({ token })
     const api = apiStub(acceptOnly(token(1)))
     const init = { ...create, headers: { 'idempotency-key': 'k-1', 'x-own': '1' }, credentials: 'include' as const }
@@ -79,7 +79,7 @@ describe('one retry', () => {
     expect(second).toEqual(first)
   })
 
-  it('without a refresh token the API\u2019s own 401 comes back, and the request went out once [C-094 C-100]', async () => {
+  it('without a refresh token the API\u2019s own 401 comes back, and the request went out once', async () => {
     const signed = await signedIn({ token, refreshable: 'no' })
     const api = apiStub(() => new Response('no', { status: 401 }))
     const response = await createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, create)
@@ -87,7 +87,7 @@ describe('one retry', () => {
     expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 1, refreshes: 0 })
   })
 
-  it('an unknown lifetime: only the 401 tells, and then one refresh does [C-094]', async () => {
+  it('an unknown lifetime: only the 401 tells, and then one refresh does', async () => {
     const signed = await signedIn({ token, lifeS: undefined })
     const api = apiStub(acceptOnly(token(1)))
     const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
@@ -96,7 +96,7 @@ describe('one retry', () => {
     expect(signed.refreshes).toBe(1)
   })
 
-  it('a token that is known to be over is renewed before the request, which then goes out once [C-094]', async () => {
+  it('a token that is known to be over is renewed before the request, which then goes out once', async () => {
     const signed = await signedIn({ token })
     signed.clock.advance(3_600_000)
     const api = apiStub(acceptOnly(token(1)))
@@ -106,7 +106,7 @@ describe('one retry', () => {
 })
 
 describe('every waiter settles', () => {
-  it('when the refresh is refused, 50 calls end with the session\u2019s error, and nothing was sent twice [F060]', async () => {
+  it('when the refresh is refused, 50 calls end with the session\u2019s error, and nothing was sent twice', async () => {
     const invalidGrant = async (): Promise<Response> => Response.json({ error: 'invalid_grant' }, { status: 400 })
     const signed = await signedIn({ token, onRefresh: invalidGrant })
     const api = apiStub(() => answer(401))
@@ -122,7 +122,7 @@ describe('every waiter settles', () => {
     expect(api.calls).toHaveLength(50)
   })
 
-  it('401s around one refresh that fails once: all settle, each is processed once, whenever its 401 arrives [F060]', async () => {
+  it('401s around one refresh that fails once: all settle, each is processed once, whenever its 401 arrives', async () => {
     let fail = true
     const signed = await signedIn({
       token,
@@ -155,7 +155,7 @@ describe('every waiter settles', () => {
 
 describe('what is no expired token', () => {
   it.each([403, 400, 404, 407, 409, 419, 422, 429, 500, 502, 503])(
-    '%i comes back as it was: one sending, no refresh, also for a create [C-095 C-099 D-04 F069]',
+    '%i comes back as it was: one sending, no refresh, also for a create',
     async (status) => {
       let hits = 0
       const headers = { 'retry-after': '7', 'www-authenticate': 'Bearer error="invalid_token"', 'x-request-id': 'r-1' }
@@ -173,7 +173,7 @@ describe('what is no expired token', () => {
     },
   )
 
-  it('a 200 whose body speaks of a 401 is a 200 [C-095 F069]', async () => {
+  it('a 200 whose body speaks of a 401 is a 200', async () => {
     server.use(
       http.post(url, () => HttpResponse.json({ success: false, error_type: '401', error_message: 'invalid token' })),
     )
@@ -182,7 +182,7 @@ describe('what is no expired token', () => {
     expect({ status: response.status, refreshes: signed.refreshes }).toEqual({ status: 200, refreshes: 0 })
   })
 
-  it('a network error is the caller\u2019s: one sending, the same error [C-099 F069]', async () => {
+  it('a network error is the caller\u2019s: one sending, the same error', async () => {
     const signed = await signedIn()
     const failure = new TypeError('fetch failed')
     const api = apiStub(() => Promise.reject(failure))
@@ -190,7 +190,7 @@ describe('what is no expired token', () => {
     expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 1, refreshes: 0 })
   })
 
-  it('nor is the retry after a 401 sent again after a network error or a 503 [C-099 F069]', async () => {
+  it('nor is the retry after a 401 sent again after a network error or a 503', async () => {
     for (const second of [() => Promise.reject(new TypeError('fetch failed')), async () => answer(503)]) {
       const signed = await signedIn({ token })
       const api = apiStub((_, index) => (index === 0 ? answer(401) : second()))
@@ -206,7 +206,7 @@ describe('what is no expired token', () => {
 })
 
 describe('an API that always says 401', () => {
-  it('10 minutes of calls: at most 2 sendings a call, at most 1 refresh in 30 s, and each call gets its 401 [C-100 D-38]', async () => {
+  it('10 minutes of calls: at most 2 sendings a call, at most 1 refresh in 30 s, and each call gets its 401', async () => {
     const signed = await signedIn({ token })
     const api = apiStub(() => answer(401))
     const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
@@ -225,7 +225,7 @@ describe('an API that always says 401', () => {
     expect(refreshedAtMs.length).toBeGreaterThan(15)
   })
 
-  it('100 calls at once, twice: one refresh [C-100 D-38]', async () => {
+  it('100 calls at once, twice: one refresh', async () => {
     const signed = await signedIn({ token })
     const api = apiStub(() => answer(401))
     const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })

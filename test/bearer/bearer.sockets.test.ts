@@ -51,7 +51,7 @@ afterEach(async () => {
 describe('redirects are the engine\u2019s, and the token does not travel with them to another origin', () => {
   const statuses = [301, 302, 303, 307, 308]
 
-  it.each(statuses)('%i to another origin arrives there without Authorization [C-092 F062 P-14]', async (status) => {
+  it.each(statuses)('%i to another origin arrives there without Authorization', async (status) => {
     const elsewhere = await wire(respond(200, {}, 'elsewhere'))
     const api = await wire(redirect(status, `${elsewhere.url}/landing`))
     const { send, issued } = await sender(api)
@@ -68,7 +68,7 @@ describe('redirects are the engine\u2019s, and the token does not travel with th
       assertNoLeak(bytes.toString('latin1'), 'the request at the other origin')
   })
 
-  it.each(statuses)('%i nor does a user session token, nor the newer token of a retry [C-092 F062]', async (status) => {
+  it.each(statuses)('%i nor does a user session token, nor the newer token of a retry', async (status) => {
     const elsewhere = await wire(respond(200))
     const api = await wire([redirect(status, elsewhere.url), respond(401), redirect(status, elsewhere.url)])
     await createBearerFetch('user-session-token', { baseUrl: api.url })(api.url)
@@ -78,7 +78,7 @@ describe('redirects are the engine\u2019s, and the token does not travel with th
     expect(authorizations(elsewhere)).toEqual([undefined, undefined])
   })
 
-  it.each(statuses)('%i there and back again: it is not put on again on the way [C-092]', async (status) => {
+  it.each(statuses)('%i there and back again: it is not put on again on the way', async (status) => {
     const back: { url?: string } = {}
     const elsewhere = await wire(() => redirect(status, `${back.url}/back`))
     const api = await wire(({ target }) => (target === '/back' ? respond(200) : redirect(status, elsewhere.url)))
@@ -88,7 +88,7 @@ describe('redirects are the engine\u2019s, and the token does not travel with th
     expect([...authorizations(api), ...authorizations(elsewhere)]).toEqual(['Bearer token-0', undefined, undefined])
   })
 
-  it('within the origin it is followed as without this library, and the caller\u2019s own mode is kept [C-092]', async () => {
+  it('within the origin it is followed as without this library, and the caller\u2019s own mode is kept', async () => {
     const api = await wire(({ target }) => (target === '/new' ? respond(200) : redirect(307, '/new')))
     const { send } = await sender(api, { token })
     const followed = await send(`${api.url}/old`, create())
@@ -107,7 +107,7 @@ describe('redirects are the engine\u2019s, and the token does not travel with th
     expect(api.requests.map(({ target }) => target)).toEqual(['/old', '/new', '/old', '/old'])
   })
 
-  it('a 401 of another origin says nothing about the token, which it never saw: no refresh, no second sending [C-094 F069]', async () => {
+  it('a 401 of another origin says nothing about the token, which it never saw: no refresh, no second sending', async () => {
     const elsewhere = await wire(respond(401, {}, 'sign this download'))
     const api = await wire(redirect(307, elsewhere.url))
     const signed = await sender(api, { token })
@@ -132,7 +132,7 @@ describe('what is on the wire', () => {
       'own headers',
       { method: 'PUT', body: new URLSearchParams({ a: '1' }), headers: { accept: 'text/plain', 'x-own': '1' } },
     ],
-  ])('%s: every byte is as without this library, and Authorization comes on top [C-102 C-091]', async (_, init) => {
+  ])('%s: every byte is as without this library, and Authorization comes on top', async (_, init) => {
     const api = await wire(respond(200))
     const { send, issued } = await sender(api)
     await fetch(`${api.url}/x?a=1`, init)
@@ -152,7 +152,7 @@ describe('connections that break', () => {
     ['within its head', raw(partial, 'reset')],
     ['at its end without an answer', raw('', 'fin')],
     ['with bytes that are no HTTP', raw('nonsense\r\n\r\n')],
-  ])('%s: a create is not sent again, and the error is fetch\u2019s own [C-099 D-07 F069]', async (_, script) => {
+  ])('%s: a create is not sent again, and the error is fetch\u2019s own', async (_, script) => {
     const api = await wire(script)
     const signed = await sender(api)
     const error: unknown = await signed.send(api.url, create()).catch((reason: unknown) => reason)
@@ -165,7 +165,7 @@ describe('connections that break', () => {
     })
   })
 
-  it('within the body: the answer is handed over, reading it fails, and nothing is sent again [C-099 D-07]', async () => {
+  it('within the body: the answer is handed over, reading it fails, and nothing is sent again', async () => {
     const api = await wire(truncate('{"success":true}', 5, 'length', 'reset'))
     const signed = await sender(api)
     const outcome = await signed
@@ -179,14 +179,14 @@ describe('connections that break', () => {
     })
   })
 
-  it('a retry that is reset is not sent a third time [C-099 D-07]', async () => {
+  it('a retry that is reset is not sent a third time', async () => {
     const api = await wire([respond(401), reset('after reading')])
     const signed = await sender(api, { token })
     await expect(signed.send(api.url, create())).rejects.toThrow('fetch failed')
     expect(authorizations(api)).toEqual(['Bearer token-0', 'Bearer token-1'])
   })
 
-  it('a 401 whose own body breaks off is retried all the same [C-098 F060]', async () => {
+  it('a 401 whose own body breaks off is retried all the same', async () => {
     const head = `HTTP/1.1 401 Unauthorized\r\ncontent-length: 1000\r\n\r\n`
     const api = await wire(({ header }) =>
       header('authorization') === 'Bearer token-0' ? raw(`${head}{`, 'reset') : respond(200),
@@ -213,7 +213,7 @@ describe('connections that break', () => {
 })
 
 describe('sockets and bodies', () => {
-  it('100 cycles of 401 with unread bodies of 128 kB: never more than a few open sockets [C-098]', async () => {
+  it('100 cycles of 401 with unread bodies of 128 kB: never more than a few open sockets', async () => {
     const seen = new Set(['Bearer token-0'])
     const large = 'x'.repeat(131_072)
     let most = 0
@@ -239,7 +239,7 @@ describe('sockets and bodies', () => {
     expect(most).toBeLessThanOrEqual(30)
   })
 
-  it('calls that end in an error let go of the 401 as well [C-098]', async () => {
+  it('calls that end in an error let go of the 401 as well', async () => {
     const large = 'x'.repeat(1_000_000)
     const api = await wire(respond(401, {}, large))
     const refused = async (): Promise<Response> => Response.json({ error: 'invalid_grant' }, { status: 400 })
@@ -250,7 +250,7 @@ describe('sockets and bodies', () => {
     await expect.poll(() => api.connections.open).toBeLessThanOrEqual(4)
   })
 
-  it('the final answer streams: its first bytes are readable before its last are sent [C-098]', async () => {
+  it('the final answer streams: its first bytes are readable before its last are sent', async () => {
     let noteRead = (): void => {}
     const isRead = new Promise<void>((resolve) => {
       noteRead = resolve

@@ -11,7 +11,7 @@ const url = `${baseUrl}/api/parent_agents/search`
 afterEach(() => vi.unstubAllGlobals())
 
 describe('the header', () => {
-  it('a session puts its access token on a request under the base URL [C-090]', async () => {
+  it('a session puts its access token on a request under the base URL', async () => {
     const { session, issued } = await signedIn()
     const api = apiStub(ok)
     const response = await createBearerFetch(session, { baseUrl, fetch: api.fetch })(url, {
@@ -22,7 +22,7 @@ describe('the header', () => {
     expect(api.authorizations).toEqual([`Bearer ${issued[0]}`])
   })
 
-  it('a relative URL is resolved against the base URL, and sent as it was judged [C-090]', async () => {
+  it('a relative URL is resolved against the base URL, and sent as it was judged', async () => {
     const { session, issued } = await signedIn()
     const api = apiStub(ok)
     await createBearerFetch(session, { baseUrl, fetch: api.fetch })('api/parent_agents?limit=1')
@@ -30,7 +30,7 @@ describe('the header', () => {
     expect(api.authorizations).toEqual([`Bearer ${issued[0]}`])
   })
 
-  it('elsewhere the request passes without the token, or is refused when asked to, and no token is asked for [C-090]', async () => {
+  it('elsewhere the request passes without the token, or is refused when asked to, and no token is asked for', async () => {
     const getAccessToken = vi.fn(async () => 'never')
     const api = apiStub(ok)
     const init = { method: 'PUT', headers: { 'x-own': '1' }, body: 'text' }
@@ -45,7 +45,7 @@ describe('the header', () => {
     expect(getAccessToken).not.toHaveBeenCalled()
   })
 
-  it('the token is in no URL, in no body and in no header but Authorization, through a refresh and a retry [C-091]', async () => {
+  it('the token is in no URL, in no body and in no header but Authorization, through a refresh and a retry', async () => {
     const { session, issued } = await signedIn()
     const api = apiStub((_, index) => (index === 0 ? refused() : ok()))
     const call = createBearerFetch(session, { baseUrl, fetch: api.fetch })
@@ -59,7 +59,7 @@ describe('the header', () => {
     }
   })
 
-  it('a WebSocket URL of the API host never counts as a place for the token [C-091]', async () => {
+  it('a WebSocket URL of the API host never counts as a place for the token', async () => {
     const api = apiStub(ok)
     const strict = createBearerFetch(secret('token'), { baseUrl, fetch: api.fetch, elsewhere: 'reject' })
     for (const scheme of ['ws', 'wss'])
@@ -82,7 +82,7 @@ describe('a caller\u2019s own Authorization', () => {
     ['a Request and the headers of the init', (send) => send(new Request(url), { headers: { authorization: own } })],
   ]
 
-  it.each(forms)('%s: left alone, and its 401 causes neither refresh nor retry [C-093 F065]', async (_, call) => {
+  it.each(forms)('%s: left alone, and its 401 causes neither refresh nor retry', async (_, call) => {
     const signed = await signedIn()
     const getAccessToken = vi.spyOn(signed.session, 'getAccessToken')
     const api = apiStub(refused)
@@ -94,14 +94,14 @@ describe('a caller\u2019s own Authorization', () => {
     expect(signed.refreshes).toBe(0)
   })
 
-  it('an empty one is one as well [C-093]', async () => {
+  it('an empty one is one as well', async () => {
     const api = apiStub(refused)
     const { session } = await signedIn()
     await createBearerFetch(session, { baseUrl, fetch: api.fetch })(url, { headers: { authorization: '' } })
     expect(api.authorizations).toEqual([''])
   })
 
-  it('the signed-in person\u2019s token does not replace that of another identity, signed in or out [C-093 F065]', async () => {
+  it('the signed-in person\u2019s token does not replace that of another identity, signed in or out', async () => {
     const signed = await signedIn()
     const api = apiStub(ok)
     const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
@@ -112,7 +112,7 @@ describe('a caller\u2019s own Authorization', () => {
 })
 
 describe('nothing else is added or changed', () => {
-  it('the injected fetch gets the caller\u2019s own settings and one header more: no redirect, cache, credentials or mode [C-102 C-092]', async () => {
+  it('the injected fetch gets the caller\u2019s own settings and one header more: no redirect, cache, credentials or mode', async () => {
     const { session } = await signedIn()
     const api = apiStub(ok)
     const call = createBearerFetch(session, { baseUrl, fetch: api.fetch })
@@ -143,7 +143,7 @@ describe('nothing else is added or changed', () => {
     ])
   })
 
-  it('frozen options and headers are enough, and stay what they were through refresh and retry [C-102]', async () => {
+  it('frozen options and headers are enough, and stay what they were through refresh and retry', async () => {
     const { session, issued } = await signedIn()
     const api = apiStub((call) => acceptOnly(issued[1] ?? '')(call))
     const call = createBearerFetch(session, { baseUrl, fetch: api.fetch })
@@ -162,14 +162,14 @@ describe('nothing else is added or changed', () => {
     expect(api.calls.every((seen) => seen.headers.get('x-own') === '1')).toBe(true)
   })
 
-  it('the answer is the very object that fetch gave [C-102]', async () => {
+  it('the answer is the very object that fetch gave', async () => {
     const { session } = await signedIn()
     const answer = new Response('text', { status: 203, headers: { 'x-any': '1' } })
     const api = apiStub(() => answer)
     expect(await createBearerFetch(session, { baseUrl, fetch: api.fetch })(url)).toBe(answer)
   })
 
-  it('a Request given in the place of the settings keeps its method, headers and body [C-102]', async () => {
+  it('a Request given in the place of the settings keeps its method, headers and body', async () => {
     const { session, issued } = await signedIn()
     const api = apiStub(ok)
     const request = new Request('https://proxy.example.net/x', {
@@ -191,7 +191,7 @@ describe('nothing else is added or changed', () => {
 })
 
 describe('one fetch', () => {
-  it('the injected fetch is called bare, for API, elsewhere and token requests, and the global never [F064]', async () => {
+  it('the injected fetch is called bare, for API, elsewhere and token requests, and the global never', async () => {
     vi.stubGlobal('fetch', () => {
       throw new Error('The global fetch was called.')
     })
@@ -210,7 +210,7 @@ describe('one fetch', () => {
     expect([...receivers]).toEqual([undefined])
   })
 
-  it('the global fetch is looked up at each call, so that a late one is used, and called bare [F064]', async () => {
+  it('the global fetch is looked up at each call, so that a late one is used, and called bare', async () => {
     const { session, issued } = await signedIn()
     const call = createBearerFetch(session, { baseUrl })
     const receivers: unknown[] = []
@@ -224,7 +224,7 @@ describe('one fetch', () => {
     expect(receivers.every((receiver) => receiver === undefined || receiver === globalThis)).toBe(true)
   })
 
-  it('a bearer fetch that is also the fetch of its own session does not wait for itself [F060]', async () => {
+  it('a bearer fetch that is also the fetch of its own session does not wait for itself', async () => {
     const seen: string[] = []
     let call: typeof fetch | undefined
     const raw: typeof fetch = async (input, init) => {
@@ -245,7 +245,7 @@ describe('platform errors that quote a secret', () => {
   const bad = (): string[] =>
     ['\r\nx-injected: 1', '\0', ' and more', '\u{1F511}'].map((tail) => secret('token') + tail)
 
-  it('a source\u2019s token that cannot stand in a header is refused unquoted, and nothing is sent [C-063]', async () => {
+  it('a source\u2019s token that cannot stand in a header is refused unquoted, and nothing is sent', async () => {
     for (const token of bad()) {
       const api = apiStub(ok)
       const call = createBearerFetch({ getAccessToken: async () => token }, { baseUrl, fetch: api.fetch })
@@ -257,7 +257,7 @@ describe('platform errors that quote a secret', () => {
   })
 
   it.each([undefined, null, '', 1])(
-    'a source that gives %j and no token is refused, and nothing is sent [C-063]',
+    'a source that gives %j and no token is refused, and nothing is sent',
     async (none) => {
       const api = apiStub(ok)
       const source = { getAccessToken: async () => none as unknown as string }
@@ -267,7 +267,7 @@ describe('platform errors that quote a secret', () => {
     },
   )
 
-  it('each call sends the token that the source gives then, and none after a refused one [C-063]', async () => {
+  it('each call sends the token that the source gives then, and none after a refused one', async () => {
     const given = ['token-a', 'token-a', 'token-b', 'not a token', 'token-b', 'token-a']
     const api = apiStub(ok)
     const call = createBearerFetch({ getAccessToken: async () => String(given.shift()) }, { baseUrl, fetch: api.fetch })
@@ -283,7 +283,7 @@ describe('platform errors that quote a secret', () => {
     expect(api.authorizations).toEqual(['a', 'a', 'b', 'b', 'a'].map((name) => `Bearer token-${name}`))
   })
 
-  it('nor is the newer token after a 401 [C-063]', async () => {
+  it('nor is the newer token after a 401', async () => {
     for (const token of bad()) {
       const api = apiStub(refused)
       const source = {
@@ -298,7 +298,7 @@ describe('platform errors that quote a secret', () => {
     }
   })
 
-  it('a base URL or origin with credentials, or that is no URL, is refused unquoted [C-063]', () => {
+  it('a base URL or origin with credentials, or that is no URL, is refused unquoted', () => {
     for (const make of [
       (s: string) => `https://user:${s}@api.example.com`,
       (s: string) => `https://${s}:x`,
@@ -313,7 +313,7 @@ describe('platform errors that quote a secret', () => {
     }
   })
 
-  it('a request URL with credentials or that does not parse is refused unquoted where requests elsewhere are [C-063]', async () => {
+  it('a request URL with credentials or that does not parse is refused unquoted where requests elsewhere are', async () => {
     const api = apiStub(ok)
     const strict = createBearerFetch(secret('token'), { baseUrl, fetch: api.fetch, elsewhere: 'reject' })
     for (const target of [`https://me:${secret('password')}@api.example.com/v1/x`, `https://[${secret('part')}`]) {
@@ -324,7 +324,7 @@ describe('platform errors that quote a secret', () => {
     expect(api.calls).toEqual([])
   })
 
-  it('a request URL with credentials is refused with a code of ours, unquoted, also where requests elsewhere pass [C-063]', async () => {
+  it('a request URL with credentials is refused with a code of ours, unquoted, also where requests elsewhere pass', async () => {
     const call = createBearerFetch(secret('token'), { baseUrl })
     const made = secret('password')
     for (const target of [
@@ -350,7 +350,7 @@ describe('platform errors that quote a secret', () => {
     }
   })
 
-  it('a URL with an @ outside its user info, and text without @ that is no URL, are sent unchanged [C-063]', async () => {
+  it('a URL with an @ outside its user info, and text without @ that is no URL, are sent unchanged', async () => {
     const api = apiStub(ok)
     const call = createBearerFetch('token', { baseUrl, fetch: api.fetch })
     const urls = ['https://files.example.net/@me', 'https://files.example.net/?to=a@b.example', '/@me', 'data:,a@b']
@@ -359,7 +359,7 @@ describe('platform errors that quote a secret', () => {
     expect(api.calls.map(({ input }) => input)).toEqual(targets)
   })
 
-  it('a network error of the platform holds nothing of the token [C-063]', async () => {
+  it('a network error of the platform holds nothing of the token', async () => {
     const { session } = await signedIn()
     const error: unknown = await createBearerFetch(session, { baseUrl: 'http://127.0.0.1:9' })(
       'http://127.0.0.1:9/x',
@@ -368,7 +368,7 @@ describe('platform errors that quote a secret', () => {
     assertNoLeak(error, 'the network error')
   })
 
-  it('the sweep of these tests does find such an error [C-063]', () => {
+  it('the sweep of these tests does find such an error', () => {
     const token = secret('token')
     registerSecret('token with a line', token)
     const error = thrownBy(() => new Headers({ authorization: `Bearer ${token}\r\nx: 1` }))

@@ -8,7 +8,7 @@ const baseUrl = 'https://api.example.com'
 const url = `${baseUrl}/api/parent_agents`
 
 describe('a user session token', () => {
-  it('goes along under the base URL, and with nothing else [C-090 C-102]', async () => {
+  it('goes along under the base URL, and with nothing else', async () => {
     const token = secret('user session token')
     const api = apiStub(() => new Response())
     const call = createBearerFetch(token, { baseUrl, fetch: api.fetch })
@@ -24,7 +24,7 @@ describe('a user session token', () => {
     assertNoLeak(api.calls.map((call) => call.url).join('\n'), 'the URLs')
   })
 
-  it('gives way to the caller\u2019s own Authorization [C-093]', async () => {
+  it('gives way to the caller\u2019s own Authorization', async () => {
     const api = apiStub(() => new Response())
     await createBearerFetch('token', { baseUrl, fetch: api.fetch })(url, {
       headers: { Authorization: 'Basic b3duOm93bg==' },
@@ -33,7 +33,7 @@ describe('a user session token', () => {
   })
 
   it.each([401, 403, 429, 503])(
-    '%i comes back as it was, after one sending: nothing can renew this token [C-094 C-095]',
+    '%i comes back as it was, after one sending: nothing can renew this token',
     async (status) => {
       const answer = new Response('the body', {
         status,
@@ -48,7 +48,7 @@ describe('a user session token', () => {
     },
   )
 
-  it('a stream goes out once, whole, and its 401 comes back [C-097 C-102]', async () => {
+  it('a stream goes out once, whole, and its 401 comes back', async () => {
     const api = apiStub(async ({ init }) => new Response(await new Response(init?.body).text(), { status: 401 }))
     const body = new Blob(['some ', 'text']).stream()
     const init = { method: 'POST', body, duplex: 'half' } as RequestInit
@@ -75,7 +75,7 @@ describe('what cannot stand in a header', () => {
     ['more than 16 KiB', secret('token').padEnd(16_385, 'a')],
     ['the scheme in front', `Bearer ${secret('token')}`],
     ['nothing', ''],
-  ])('%s: refused when the fetch is made, and not quoted [C-063 C-045]', (_, token) => {
+  ])('%s: refused when the fetch is made, and not quoted', (_, token) => {
     let error: unknown
     try {
       createBearerFetch(token, { baseUrl })
@@ -86,7 +86,7 @@ describe('what cannot stand in a header', () => {
     assertNoLeak(error, 'the refusal')
   })
 
-  it('up to 16 KiB and any visible ASCII is taken [C-045]', async () => {
+  it('up to 16 KiB and any visible ASCII is taken', async () => {
     const api = apiStub(() => new Response())
     const visible = Array.from({ length: 94 }, (_, index) => String.fromCharCode(0x21 + index)).join('')
     for (const token of [visible, 'a'.repeat(16_384)]) {
@@ -101,7 +101,7 @@ describe('on a real wire', () => {
 
   afterEach(() => wire.close())
 
-  it('stands once in the head, in its own header, and nowhere else [C-091 C-102]', async () => {
+  it('stands once in the head, in its own header, and nowhere else', async () => {
     const token = secret('user session token')
     wire = await startWire(respond(200, {}, { success: true, data: {} }))
     const response = await createBearerFetch(token, { baseUrl: wire.url })(`${wire.url}/api/llm_models/search?x=1`, {

@@ -55,7 +55,7 @@ describe('the challenge table', () => {
     ['an equals sign alone', '= Bearer error="insufficient_scope"'],
     ['no scheme', 'error="insufficient_scope"'],
     ['something unreadable first', '\u00e9, Bearer error="insufficient_scope"'],
-  ])('an expired token: %s [C-095 C-096]', async (_, challenge) => {
+  ])('an expired token: %s', async (_, challenge) => {
     expect(await retried(challenge)).toBe(true)
   })
 
@@ -81,11 +81,11 @@ describe('the challenge table', () => {
     ['a first header line', ['Bearer error="insufficient_scope"', 'Basic realm="api"']],
     ['a second Bearer challenge', 'Bearer realm="a", Bearer realm="b", error="insufficient_scope"'],
     ['an empty string first', 'Bearer realm="", error="insufficient_scope"'],
-  ])('a newer token would not help: %s [C-095 C-096]', async (_, challenge) => {
+  ])('a newer token would not help: %s', async (_, challenge) => {
     expect(await retried(challenge)).toBe(false)
   })
 
-  it('no refresh follows such a challenge: the 401 comes back as it was [C-095]', async () => {
+  it('no refresh follows such a challenge: the 401 comes back as it was', async () => {
     const signed = await signedIn()
     const headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' }
     const api = apiStub(() => new Response('the body', { status: 401, headers }))
@@ -94,7 +94,7 @@ describe('the challenge table', () => {
     expect({ refreshes: signed.refreshes, callsCount: api.calls.length }).toEqual({ refreshes: 0, callsCount: 1 })
   })
 
-  it('a 401 whose challenge CORS hides counts as an expired token [C-095]', async () => {
+  it('a 401 whose challenge CORS hides counts as an expired token', async () => {
     // The page sees a response without the header, whatever the server sent.
     const signed = await signedIn()
     const api = apiStub((_, index) => new Response(null, { status: index === 0 ? 401 : 200 }))
@@ -106,7 +106,7 @@ describe('the challenge table', () => {
 describe('size and time', () => {
   const refusal = 'Bearer error="insufficient_scope"'
 
-  it('what stands beyond 8 KiB is not read [C-096]', async () => {
+  it('what stands beyond 8 KiB is not read', async () => {
     const room = 8_192 - `Basic realm="", ${refusal}`.length
     expect(await retried(`Basic realm="${'a'.repeat(room)}", ${refusal}`)).toBe(false)
     expect(await retried(`Basic realm="${'a'.repeat(room + 1)}", ${refusal}`)).toBe(true)
@@ -129,7 +129,7 @@ describe('size and time', () => {
     ['parameters without commas', 'a=b '],
     ['one endless quoted string', '\\"\\\\'],
     ['Bearer and nothing', 'Bearer,'],
-  ])('100 KB of %s, and 8 KiB of them, take less than 50 ms [C-096 P-12]', async (_, unit) => {
+  ])('100 KB of %s, and 8 KiB of them, take less than 50 ms', async (_, unit) => {
     for (const size of [100_000, 8_192]) {
       for (const start of ['', 'Bearer ', 'Bearer x="']) {
         const challenge = `${(start + unit.repeat(size)).slice(0, size - 1)}~`
@@ -157,7 +157,7 @@ describe('any header', () => {
   const comma = fc.constantFrom(',', ', ', ' , ', ',, ', ' ,\t,')
 
   const wellFormed = runs(1_000, 1_000_000)
-  it('a header written by the grammar is read as it was meant [C-096 P-12]', wellFormed.options, async () => {
+  it('a header written by the grammar is read as it was meant', wellFormed.options, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(challenge, { minLength: 1, maxLength: 4 }), comma, async (challenges, separator) => {
         const text = challenges.map((one) => written(one, separator)).join(separator)
@@ -172,47 +172,43 @@ describe('any header', () => {
   })
 
   const anyBytes = runs(2_000, 1_000_000)
-  it(
-    'any bytes at all: nothing is thrown, and only the two codes keep from a retry [C-096 P-12]',
-    anyBytes.options,
-    async () => {
-      const pieces = fc.constantFrom(
-        ...[
-          'Bearer',
-          'bearer ',
-          'error',
-          '=',
-          '"',
-          '\\',
-          ',',
-          ' ',
-          '\t',
-          'insufficient_scope',
-          'invalid_request',
-          'Basic ',
-          'a',
-          '==',
-          'é',
-        ],
-      )
-      const bytes = fc.string({
-        maxLength: 30,
-        unit: fc.integer({ min: 1, max: 255 }).map((code) => String.fromCharCode(code)),
-      })
-      const text = fc.oneof(
-        fc.array(pieces, { maxLength: 20 }).map((parts) => parts.join('')),
-        bytes,
-      )
-      await fc.assert(
-        fc.asyncProperty(text, async (value) => {
-          fc.pre(!/[\r\n\0]/.test(value))
-          const mayRefuse = /bearer/i.test(value) && /insufficient_scope|invalid_request/.test(value.replace(/\\/g, ''))
-          if (!(await retried(value))) expect({ value, mayRefuse }).toEqual({ value, mayRefuse: true })
-        }),
-        { numRuns: anyBytes.numRuns },
-      )
-    },
-  )
+  it('any bytes at all: nothing is thrown, and only the two codes keep from a retry', anyBytes.options, async () => {
+    const pieces = fc.constantFrom(
+      ...[
+        'Bearer',
+        'bearer ',
+        'error',
+        '=',
+        '"',
+        '\\',
+        ',',
+        ' ',
+        '\t',
+        'insufficient_scope',
+        'invalid_request',
+        'Basic ',
+        'a',
+        '==',
+        'é',
+      ],
+    )
+    const bytes = fc.string({
+      maxLength: 30,
+      unit: fc.integer({ min: 1, max: 255 }).map((code) => String.fromCharCode(code)),
+    })
+    const text = fc.oneof(
+      fc.array(pieces, { maxLength: 20 }).map((parts) => parts.join('')),
+      bytes,
+    )
+    await fc.assert(
+      fc.asyncProperty(text, async (value) => {
+        fc.pre(!/[\r\n\0]/.test(value))
+        const mayRefuse = /bearer/i.test(value) && /insufficient_scope|invalid_request/.test(value.replace(/\\/g, ''))
+        if (!(await retried(value))) expect({ value, mayRefuse }).toEqual({ value, mayRefuse: true })
+      }),
+      { numRuns: anyBytes.numRuns },
+    )
+  })
 
   interface Written {
     readonly scheme: string

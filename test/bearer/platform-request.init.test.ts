@@ -50,7 +50,7 @@ describe('settings that are not plain objects', () => {
     ],
   ]
 
-  it.each(kinds)('are sent as fetch sends them: %s [C-102]', async (_, make, method, body) => {
+  it.each(kinds)('are sent as fetch sends them: %s', async (_, make, method, body) => {
     const call = createBearerFetch('token', { baseUrl: wire.url })
     await fetch(wire.url, make())
     await call(wire.url, make())
@@ -68,26 +68,26 @@ describe('settings that are not plain objects', () => {
     expect(own).toHaveLength(2)
   })
 
-  it('an inherited signal counts [C-102 F068]', async () => {
+  it('an inherited signal counts', async () => {
     const reason = new Error('enough')
     const init: RequestInit = Object.create({ signal: AbortSignal.abort(reason) })
     await expect(createBearerFetch('token', { baseUrl: wire.url })(wire.url, init)).rejects.toBe(reason)
     expect(wire.requests).toEqual([])
   })
 
-  it('an inherited Authorization is the caller\u2019s own [C-093 F065]', async () => {
+  it('an inherited Authorization is the caller\u2019s own', async () => {
     const init: RequestInit = Object.create({ headers: { authorization: 'Basic own' } })
     await createBearerFetch('token', { baseUrl: wire.url })(wire.url, init)
     expect(wire.requests[0]?.header('authorization')).toBe('Basic own')
   })
 
-  it('an injected fetch gets the members of the caller and the headers, and nothing of every object [C-102]', async () => {
+  it('an injected fetch gets the members of the caller and the headers, and nothing of every object', async () => {
     const api = apiStub(() => new Response())
     await createBearerFetch('token', { baseUrl, fetch: api.fetch })(url, { method: 'DELETE' })
     expect(Object.getOwnPropertyNames(api.calls[0]?.init)).toEqual(['method', 'headers'])
   })
 
-  it('an injected fetch cannot add a member to the settings of later calls [C-102]', async () => {
+  it('an injected fetch cannot add a member to the settings of later calls', async () => {
     const api = apiStub(({ init }) => {
       Reflect.set(Object.getPrototypeOf(init), 'method', 'DELETE')
       return new Response()
@@ -98,17 +98,17 @@ describe('settings that are not plain objects', () => {
     expect(api.calls.map(({ init }) => init?.method)).toEqual([undefined, undefined])
   })
 
-  it('null is no settings at all [C-102]', async () => {
+  it('null is no settings at all', async () => {
     const init = null as unknown as RequestInit
     expect((await createBearerFetch('token', { baseUrl: wire.url })(wire.url, init)).status).toBe(200)
   })
 
-  it('a signal of null takes that of a Request away, as in fetch [C-102]', async () => {
+  it('a signal of null takes that of a Request away, as in fetch', async () => {
     const request = new Request(wire.url, { signal: AbortSignal.abort(new Error('enough')) })
     expect((await createBearerFetch('token', { baseUrl: wire.url })(request, { signal: null })).status).toBe(200)
   })
 
-  it('what is undefined counts as absent, also beside a Request [C-102]', async () => {
+  it('what is undefined counts as absent, also beside a Request', async () => {
     const request = new Request(wire.url, { method: 'PUT', body: 'x', headers: { 'x-own': '1' } })
     const init = { method: undefined, body: undefined, headers: undefined, signal: undefined } as unknown as RequestInit
     await createBearerFetch('token', { baseUrl: wire.url })(request, init)
@@ -129,7 +129,7 @@ describe('the referrer', () => {
   ]
   const withBody: RequestInit = { method: 'POST', body: 'x' }
 
-  it.each(referrers)('of a Request goes along, in both sendings: %s [C-102]', async (_, init) => {
+  it.each(referrers)('of a Request goes along, in both sendings: %s', async (_, init) => {
     for (const more of [{}, withBody]) {
       for (const settings of [undefined, {}, { referrerPolicy: undefined, referrer: undefined }, { method: 'POST' }]) {
         const request = new Request(url, { ...more, ...init })
@@ -142,7 +142,7 @@ describe('the referrer', () => {
     }
   })
 
-  it('of the settings beats that of the Request [C-102]', async () => {
+  it('of the settings beats that of the Request', async () => {
     const request = new Request(url, { referrer: '', referrerPolicy: 'no-referrer' })
     const init: RequestInit = { referrer: 'about:client', referrerPolicy: 'origin' }
     expect((await referrersSent(request, init)).map(({ referrerPolicy }) => referrerPolicy)).toEqual([
@@ -168,7 +168,7 @@ describe('the referrer', () => {
   }
 })
 
-it('the address space of a Request is sent along where the platform shows one, as Chromium does [C-102]', async () => {
+it('the address space of a Request is sent along where the platform shows one, as Chromium does', async () => {
   const api = apiStub(() => new Response())
   const call = createBearerFetch('token', { baseUrl, fetch: api.fetch })
   await call(Object.assign(new Request(url), { targetAddressSpace: 'loopback' }))

@@ -45,31 +45,28 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
       return new RequestClass(url, init)
     }
 
-    it('a Request to another origin gets no token, and is refused in strict mode [C-090 I-6]', async () => {
+    it('a Request to another origin gets no token, and is refused in strict mode', async () => {
       expect(await sent(make(elsewhere))).toEqual([{ url: elsewhere, authorization: null }])
       expect(await sent(make(elsewhere), 'reject')).toBe('origin_forbidden')
     })
 
-    it('a Request to the API gets it, and goes where it was judged [C-090]', async () => {
+    it('a Request to the API gets it, and goes where it was judged', async () => {
       expect(await sent(make(api))).toEqual(sentToTheApi)
       expect(await sent(make(api, { method: 'POST', body: 'text' }), 'reject')).toEqual(sentToTheApi)
     })
 
-    it('a Request that is sent again after a 401 goes to the same URL [C-090 C-097]', async () => {
+    it('a Request that is sent again after a 401 goes to the same URL', async () => {
       expect(await sentAgain(make(api))).toEqual([api, api])
     })
 
-    it.each(['GET', 'POST'])(
-      'the %s of a Request with a clone of its own is sent again as judged [C-090 I-6]',
-      async (method) => {
-        const request = make(api, { method })
-        const { clone } = Object.getPrototypeOf(request)
-        Object.defineProperty(request, 'clone', { value: () => clone.call(make(elsewhere)) })
-        expect(await sentAgain(request)).toEqual([api, api])
-      },
-    )
+    it.each(['GET', 'POST'])('the %s of a Request with a clone of its own is sent again as judged', async (method) => {
+      const request = make(api, { method })
+      const { clone } = Object.getPrototypeOf(request)
+      Object.defineProperty(request, 'clone', { value: () => clone.call(make(elsewhere)) })
+      expect(await sentAgain(request)).toEqual([api, api])
+    })
 
-    it('a Request whose URL is changed while the token is waited for goes where it was judged [C-090 I-6]', async () => {
+    it('a Request whose URL is changed while the token is waited for goes where it was judged', async () => {
       const request = make(api)
       const change = (): void => {
         Reflect.set(request, 'url', elsewhere)
@@ -82,41 +79,36 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
       ['a getter that changes its mind', (request) => Object.defineProperty(request, 'url', { get: alternating() })],
       ['a proxy object', (request) => proxyOf(request, () => api)],
       ['a proxy object that changes its mind', (request) => proxyOf(request, alternating())],
-    ])(
-      'a Request that shows another URL than the one it goes to gets no token there: %s [C-090 I-6]',
-      async (_, disguise) => {
-        const refused = await sent(disguise(make(elsewhere)), 'reject')
-        expect(refused === 'origin_forbidden' ? [] : refused).toEqual(
-          refused === 'origin_forbidden' ? [] : sentToTheApi,
-        )
-        const passed = await sent(disguise(make(elsewhere)))
-        // Some classes refuse such an object themselves.
-        for (const { url, authorization } of Array.isArray(passed) ? passed : [])
-          expect({ url, authorization }).toEqual({ url, authorization: url === api ? authorization : null })
-      },
-    )
+    ])('a Request that shows another URL than the one it goes to gets no token there: %s', async (_, disguise) => {
+      const refused = await sent(disguise(make(elsewhere)), 'reject')
+      expect(refused === 'origin_forbidden' ? [] : refused).toEqual(refused === 'origin_forbidden' ? [] : sentToTheApi)
+      const passed = await sent(disguise(make(elsewhere)))
+      // Some classes refuse such an object themselves.
+      for (const { url, authorization } of Array.isArray(passed) ? passed : [])
+        expect({ url, authorization }).toEqual({ url, authorization: url === api ? authorization : null })
+    })
 
-    it('a Request that shows a URL elsewhere gets no token, wherever it goes [C-090 I-6]', async () => {
+    it('a Request that shows a URL elsewhere gets no token, wherever it goes', async () => {
       const shown = Object.defineProperty(make(api), 'url', { value: elsewhere })
       expect(await sent(shown, 'reject')).toBe('origin_forbidden')
     })
 
     it.each(['', 'undefined', '/v1/agents', 'agents'])(
-      'a Request whose URL is no absolute one is not judged: %j [C-090 I-6]',
+      'a Request whose URL is no absolute one is not judged: %j',
       async (url) => {
         const request = Object.defineProperty(make(api), 'url', { value: url })
         expect(await sent(request, 'reject')).toBe('origin_forbidden')
       },
     )
 
-    it('a Request whose URL is no text is not judged [C-090 I-6]', async () => {
+    it('a Request whose URL is no text is not judged', async () => {
       for (const url of [{ toString: alternating() }, new URL(api), undefined, [api]]) {
         const request = Object.defineProperty(make(api), 'url', { value: url })
         expect(await sent(request, 'reject')).toBe('origin_forbidden')
       }
     })
 
-    it('a Request of another class than the global one is not judged [C-090 I-6]', async () => {
+    it('a Request of another class than the global one is not judged', async () => {
       vi.unstubAllGlobals()
       for (const RequestClass of Object.values(classes)) {
         const global = classes[name] as RequestClass
@@ -129,7 +121,7 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
 )
 
 describe('a global Request class that extends the platform’s', () => {
-  it('the Request itself is sent, so that its body is read once and no copy of it stays behind [C-090]', async () => {
+  it('the Request itself is sent, so that its body is read once and no copy of it stays behind', async () => {
     const Extended = class extends Request {}
     vi.stubGlobal('Request', Extended)
     const request = new Extended(api, { method: 'POST', body: 'text' })
@@ -140,7 +132,7 @@ describe('a global Request class that extends the platform’s', () => {
     expect(request.bodyUsed).toBe(true)
   })
 
-  it('a body is sent again with its bytes, and a clone of such a class does not stand for the Request [C-090 C-097]', async () => {
+  it('a body is sent again with its bytes, and a clone of such a class does not stand for the Request', async () => {
     class Lying extends Request {
       override clone(): Request {
         return new Request(elsewhere, { method: 'POST', body: 'another' })
@@ -162,7 +154,7 @@ describe('a global Request class that extends the platform’s', () => {
     ])
   })
 
-  it('a getter of such a class does not stand for the URL that fetch goes by [C-090 I-6]', async () => {
+  it('a getter of such a class does not stand for the URL that fetch goes by', async () => {
     class Lying extends Request {
       override get url(): string {
         return api
@@ -173,7 +165,7 @@ describe('a global Request class that extends the platform’s', () => {
   })
 })
 
-it.each(['GET', 'HEAD'])('after a 401 the same %s Request is sent again, and no copy of it [C-097]', async (method) => {
+it.each(['GET', 'HEAD'])('after a 401 the same %s Request is sent again, and no copy of it', async (method) => {
   const request = new Request(api, { method })
   const stub = apiStub(() => new Response(null, { status: 401 }))
   await createBearerFetch(newerEachTime(), { baseUrl, fetch: stub.fetch })(request)
@@ -181,7 +173,7 @@ it.each(['GET', 'HEAD'])('after a 401 the same %s Request is sent again, and no 
 })
 
 describe('a bearer fetch that has sent a Request before', () => {
-  it('a url getter that is put on the class later does not stand for the URL that fetch goes by [C-090 I-6]', async () => {
+  it('a url getter that is put on the class later does not stand for the URL that fetch goes by', async () => {
     const stub = apiStub(() => new Response())
     const call = createBearerFetch('token', { baseUrl, fetch: stub.fetch, elsewhere: 'reject' })
     await call(new Request(api))
@@ -195,7 +187,7 @@ describe('a bearer fetch that has sent a Request before', () => {
     expect(stub.calls).toHaveLength(1)
   })
 
-  it('a Request of a class that became the global one later gets the token [C-090]', async () => {
+  it('a Request of a class that became the global one later gets the token', async () => {
     const stub = apiStub(() => new Response())
     const call = createBearerFetch('token', { baseUrl, fetch: stub.fetch, elsewhere: 'reject' })
     await call(new Request(api))
@@ -222,7 +214,7 @@ describe('what is neither text, URL nor Request', () => {
     ['an object whose text changes', changing()],
     ['a URL whose text changes', new ChangingUrl(elsewhere)],
     ['a proxy of a URL', new Proxy(new URL(elsewhere), { get: () => alternating() })],
-  ])('%s is read once, and goes where it was judged [C-090 I-6]', async (_, input) => {
+  ])('%s is read once, and goes where it was judged', async (_, input) => {
     const calls = await sent(input as FetchInput)
     expect(calls).toEqual(sentToTheApi)
   })
@@ -236,7 +228,7 @@ describe('what is neither text, URL nor Request', () => {
     ['a relative URL in an object', { toString: () => 'agents' }],
     ['a relative URL in a list', ['agents']],
     ['what has a url', { url: api, headers: new Headers(), toString: () => api }],
-  ])('%s is not judged [C-090 I-6]', async (_, input) => {
+  ])('%s is not judged', async (_, input) => {
     expect(await sent(input as FetchInput, 'reject')).toBe('origin_forbidden')
   })
 })

@@ -46,7 +46,7 @@ describe('the same bytes', () => {
     ['a Request and a body beside it', (send, url) => send(new Request(url, post('old')), { body: bytes(100) }), 100],
     ['a Request and a stream beside it', (send, url) => send(new Request(url, post('old')), streamed(10_000)), 10_000],
     ['a Request and a method beside it', (send, url) => send(new Request(url, post('text')), { method: 'PATCH' }), 4],
-  ])('%s is sent again after a 401, byte for byte [C-097 F058]', async (_, call, size) => {
+  ])('%s is sent again after a 401, byte for byte', async (_, call, size) => {
     await start()
     const response = await call(createBearerFetch(signed.session, { baseUrl: wire.url }), wire.url)
     expect(response.status).toBe(200)
@@ -63,7 +63,7 @@ describe('the same bytes', () => {
     )
   })
 
-  it('bytes the caller changes after the call do not go out changed [C-097 C-102]', async () => {
+  it('bytes the caller changes after the call do not go out changed', async () => {
     await start()
     const body = bytes(100)
     const call = createBearerFetch(signed.session, { baseUrl: wire.url })(wire.url, post(body))
@@ -76,7 +76,7 @@ describe('the same bytes', () => {
   it.each<[kind: string, call: Call]>([
     ['FormData', (send, url) => send(url, post(form()))],
     ['a Request with FormData', (send, url) => send(new Request(url, post(form())))],
-  ])('%s is sent again with the same fields and files, its boundary aside [C-097 F058]', async (_, call) => {
+  ])('%s is sent again with the same fields and files, its boundary aside', async (_, call) => {
     await start()
     expect((await call(createBearerFetch(signed.session, { baseUrl: wire.url }), wire.url)).status).toBe(200)
     const [first, second] = wire.requests.map(withoutBoundary)
@@ -85,7 +85,7 @@ describe('the same bytes', () => {
     expect(second).toBe(first)
   })
 
-  it('what the caller changes after the first sending is not in the second [C-097]', async () => {
+  it('what the caller changes after the first sending is not in the second', async () => {
     const [buffer, view] = [bytes(100).buffer, bytes(100)]
     const [params, fields] = [new URLSearchParams({ a: '1' }), form()]
     const bodies: [BodyInit, change: () => void][] = [
@@ -114,7 +114,7 @@ describe('or not at all', () => {
     ['an async iterable', (send, url) => send(url, iterated(pieces())), 6],
     ['a Node stream', (send, url) => send(url, iterated(Readable.from(pieces()))), 6],
   ])(
-    '%s goes out once and whole; its 401 comes back readable, and the next call has the newer token [C-097 F058]',
+    '%s goes out once and whole; its 401 comes back readable, and the next call has the newer token',
     async (_, call, size) => {
       await start()
       const send = createBearerFetch(signed.session, { baseUrl: wire.url })
@@ -133,7 +133,7 @@ describe('or not at all', () => {
     },
   )
 
-  it('a stream that breaks off is the caller\u2019s error, and nothing is sent again [C-097]', async () => {
+  it('a stream that breaks off is the caller\u2019s error, and nothing is sent again', async () => {
     await start()
     const failure = new Error('The disk is gone.')
     const broken = new ReadableStream<Uint8Array>({
@@ -149,7 +149,7 @@ describe('or not at all', () => {
     })
   })
 
-  it('a 401 that comes while the stream still runs is handed over at once [C-097 F060]', async () => {
+  it('a 401 that comes while the stream still runs is handed over at once', async () => {
     await start()
     const early = createServer((_, response) => response.writeHead(401).end('too early'))
     const url = `http://127.0.0.1:${await listen(early)}/`
@@ -171,7 +171,7 @@ describe('or not at all', () => {
     }
   })
 
-  it('once answered, no more is read from a stream than fetch reads [C-097 C-102]', async () => {
+  it('once answered, no more is read from a stream than fetch reads', async () => {
     await start()
     for (const status of [200, 401, 500]) {
       let pulls = 0
@@ -217,7 +217,7 @@ describe('a body that is not sent', () => {
   const streaming = (body: BodyInit, more: RequestInit = {}): RequestInit =>
     post(body, { duplex: 'half', ...more } as RequestInit)
 
-  it.each(ways)('is cancelled when no token can be had: a stream in %s [C-097]', async (_, call) => {
+  it.each(ways)('is cancelled when no token can be had: a stream in %s', async (_, call) => {
     await start()
     const { body, cancelled } = open()
     await signed.session.signOut()
@@ -227,7 +227,7 @@ describe('a body that is not sent', () => {
     expect(wire.requests).toEqual([])
   })
 
-  it.each(ways)('is cancelled when the signal fired before: a stream in %s [C-097 C-102]', async (_, call) => {
+  it.each(ways)('is cancelled when the signal fired before: a stream in %s', async (_, call) => {
     await start()
     const { body, cancelled } = open()
     const signal = AbortSignal.abort(new Error('enough'))
@@ -237,7 +237,7 @@ describe('a body that is not sent', () => {
     expect(wire.requests).toEqual([])
   })
 
-  it.each(ways)('is cancelled when the token cannot stand in a header: a stream in %s [C-097]', async (_, call) => {
+  it.each(ways)('is cancelled when the token cannot stand in a header: a stream in %s', async (_, call) => {
     await start()
     const { body, cancelled } = open()
     const send = createBearerFetch({ getAccessToken: async () => 'a b' }, { baseUrl: wire.url })
@@ -245,7 +245,7 @@ describe('a body that is not sent', () => {
     await expect.poll(cancelled).toBe(true)
   })
 
-  it('frees files: none stays open of uploads while signed out [C-097]', async () => {
+  it('frees files: none stays open of uploads while signed out', async () => {
     await start()
     await signed.session.signOut()
     const send = createBearerFetch(signed.session, { baseUrl: wire.url })
@@ -265,7 +265,7 @@ describe('a body that is not sent', () => {
 describe('platforms whose classes do less', () => {
   afterEach(() => vi.unstubAllGlobals())
 
-  it('a FormData that cannot be listed, as React Native\u2019s, is sent as it is, once [C-097]', async () => {
+  it('a FormData that cannot be listed, as React Native\u2019s, is sent as it is, once', async () => {
     await start()
     class FormData {
       readonly parts: [string, unknown][] = []
@@ -288,7 +288,7 @@ describe('platforms whose classes do less', () => {
     expect(sent).toEqual([body])
   })
 
-  it('URLSearchParams that cannot be made from each other, as React Native\u2019s, keep their content [C-097]', async () => {
+  it('URLSearchParams that cannot be made from each other, as React Native\u2019s, keep their content', async () => {
     await start()
     const Native = URLSearchParams
     class Params {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { baseUrl, setUp, tokens } from '../support/one-session.ts'
 
 describe('the bearer fetch', () => {
-  test('settings the caller uses again, changed, go out as they were at each call [C-102]', async () => {
+  test('settings the caller uses again, changed, go out as they were at each call', async () => {
     const { session } = setUp()
     await session.signIn(tokens())
     const sent: unknown[] = []
@@ -20,7 +20,7 @@ describe('the bearer fetch', () => {
     expect(sent).toEqual(['one', 'two', 'three'])
   })
 
-  test('a Request that shows another URL than the one it goes to gets no token [C-090 I-6]', async () => {
+  test('a Request that shows another URL than the one it goes to gets no token', async () => {
     const { session } = setUp()
     await session.signIn(tokens())
     class Disguised extends Request {

@@ -1,5 +1,3 @@
-// Tests src/browser/auth.ts, src/browser/callback-url.ts, src/browser/finish-login.ts, src/browser/login-loop.ts,
-// src/browser/storage/memory-fallback.ts, src/browser/tabs/tab-session.ts.
 import { readFileSync } from 'node:fs'
 import { AgentAuthError, createSession, memoryStorage, type TokenStorage } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, webStorage } from 'agent-auth/browser'
@@ -51,14 +49,14 @@ describe('callback addresses', () => {
     [`/callback#code=x&state=${state}`, undefined],
     [`https://evil.example/callback?code=x&state=${state}`, undefined],
     ['https://', undefined],
-  ])('%s is %s [F013 F015 F017]', (address, mode) => {
+  ])('%s is %s', (address, mode) => {
     expect(callbackMode(options.redirectUri, address)).toBe(mode)
     expect(createBrowserAuth(options).isCallbackUrl(address)).toBe(mode !== undefined)
   })
 })
 
 describe('a popup that hands over its callback', () => {
-  it('waits for the page that began its login, and takes no answer to another login for its own [F102]', async () => {
+  it('waits for the page that began its login, and takes no answer to another login for its own', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     const close = vi.fn()
     vi.stubGlobal('window', { close })
@@ -97,7 +95,7 @@ describe('the exchange of a popup login', () => {
   }
   const granted = (): Response => json({ access_token: 'x' })
 
-  it('is not begun after an abort: no code is sent [F102]', async () => {
+  it('is not begun after an abort: no code is sent', async () => {
     const { calls, session, login, grant, redeem } = await rig(granted)
     login.abort()
     expect((await failure(redeem(grant, login))).code).toBe('aborted')
@@ -105,7 +103,7 @@ describe('the exchange of a popup login', () => {
     expect(session.state.status).not.toBe('signed-in')
   })
 
-  it.each(['abort', 'discard'] as const)('ends with its request at an %s [F102]', async (how) => {
+  it.each(['abort', 'discard'] as const)('ends with its request at an %s', async (how) => {
     const { calls, session, login, discard, grant, redeem } = await rig(never)
     const redeemed = failure(redeem(grant, login))
     await expect.poll(() => calls).toHaveLength(1)
@@ -118,7 +116,7 @@ describe('the exchange of a popup login', () => {
 
   const steps = Array.from({ length: 40 }, (_, step) => step)
 
-  it.each(steps)('wins or loses as a whole against an abort %d steps after the response came [F102]', async (count) => {
+  it.each(steps)('wins or loses as a whole against an abort %d steps after the response came', async (count) => {
     const { login, grant, redeem, session, respond } = await answered()
     const redeemed = redeem(grant, login).then(
       () => 'signed-in',
@@ -129,7 +127,7 @@ describe('the exchange of a popup login', () => {
     expect(await redeemed).toBe((await session.ready()).status)
   })
 
-  it.each(steps)('loses against a sign-out %d steps after the response came [C-108]', async (count) => {
+  it.each(steps)('loses against a sign-out %d steps after the response came', async (count) => {
     const { login, grant, redeem, discard, session, respond } = await answered()
     const redeemed = redeem(grant, login).catch(() => {})
     await respond(count)
@@ -154,7 +152,7 @@ describe('the exchange of a popup login', () => {
 })
 
 describe('without a page', () => {
-  it('a server can create it, ask for the state and render; nothing is shared between two of them [C-112 F075]', async () => {
+  it('a server can create it, ask for the state and render; nothing is shared between two of them', async () => {
     const [one, two] = [createBrowserAuth(options), createBrowserAuth({ ...options, popup: popupLogin() })]
     expect(await one.ready()).toEqual({ status: 'signed-out' })
     await one.session.signIn({ accessToken: 'only-of-one', obtainedAtMs: Date.now() })
@@ -164,7 +162,7 @@ describe('without a page', () => {
     two.close()
   })
 
-  it('storages can be made where there is no browser, and then keep the login in memory [C-112]', async () => {
+  it('storages can be made where there is no browser, and then keep the login in memory', async () => {
     for (const storage of [indexedDbStorage(), webStorage(() => localStorage), webStorage(() => sessionStorage)]) {
       const events: string[] = []
       const auth = createBrowserAuth({ ...options, storage, onEvent: ({ type }) => events.push(type) })
@@ -175,7 +173,7 @@ describe('without a page', () => {
     }
   })
 
-  it('a sign-out calls signedOut before it waits for the storage, so that a login in progress is discarded at once [C-108]', async () => {
+  it('a sign-out calls signedOut before it waits for the storage, so that a login in progress is discarded at once', async () => {
     const signedOut = vi.fn()
     const { session, close } = createTabSession(configWith(), {
       storage: undefined,
@@ -189,7 +187,7 @@ describe('without a page', () => {
     close()
   })
 
-  it('options changed after creation have no effect [C-111]', async () => {
+  it('options changed after creation have no effect', async () => {
     const asked: string[] = []
     const answer = (name: string) => async () => {
       asked.push(name)
@@ -210,7 +208,7 @@ describe('without a page', () => {
 })
 
 describe('a browser that blocks site data', () => {
-  it('keeps the login in memory although even BroadcastChannel throws, as in Firefox [F070]', async () => {
+  it('keeps the login in memory although even BroadcastChannel throws, as in Firefox', async () => {
     vi.stubGlobal('document', {})
     vi.stubGlobal('addEventListener', () => {})
     const refuse = (): never => {
@@ -235,7 +233,7 @@ describe('the fallback storage', () => {
     removeItem: () => Promise.reject(error),
   })
 
-  it('falls back to memory once, also for reads that fail together [F070]', async () => {
+  it('falls back to memory once, also for reads that fail together', async () => {
     const reported: string[] = []
     const listeners = { changed: () => reported.push('changed'), degraded: () => reported.push('degraded') }
     const storage = fallbackStorage(broken(new Error('no')), { ...listeners })
@@ -245,7 +243,7 @@ describe('the fallback storage', () => {
     expect(reported).toEqual(['degraded', 'changed'])
   })
 
-  it('falls back to memory if the first read does not end [F070]', async () => {
+  it('falls back to memory if the first read does not end', async () => {
     vi.useFakeTimers({ now: 0 })
     const events: string[] = []
     const storage: TokenStorage = { ...memoryStorage(), getItem: never }
@@ -258,7 +256,7 @@ describe('the fallback storage', () => {
     expect(events).toEqual(['storage_degraded'])
   })
 
-  it('does not fall back if the storage was readable before or rejects with an error of this library [D-21]', async () => {
+  it('does not fall back if the storage was readable before or rejects with an error of this library', async () => {
     const inner = memoryStorage()
     let error: Error | undefined
     const listeners = { changed: () => {}, degraded: () => expect.unreachable() }
@@ -322,7 +320,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
     }
   }
 
-  it('is removed later, by tries at least five seconds apart [F023]', async () => {
+  it('is removed later, by tries at least five seconds apart', async () => {
     const { attempts, removed, repair, retryAfter, stands, unread, write } = rig()
     await write(1)
     await retryAfter(5_000)
@@ -344,7 +342,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
   it.each([
     ['is removed', 'earlier', false],
     ['stays', 'later', true],
-  ] as const)('%s if another tab refreshed a sign-in that is %s than that here [F023]', async (_, when, stays) => {
+  ] as const)('%s if another tab refreshed a sign-in that is %s than that here', async (_, when, stays) => {
     const config = configWith({ fetch: scriptedFetch(() => json({ access_token: 'refreshed' })).fetch })
     const clock = config.clock as TestClock
     const inner = memoryStorage()
@@ -375,7 +373,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
     here.close()
   })
 
-  it('is not confused with that of a user who signed in later in another tab [F023]', async () => {
+  it('is not confused with that of a user who signed in later in another tab', async () => {
     const { attempts, removed, repair, retryAfter, stands, unread, write } = rig()
     unread.remove()
     await flush()
@@ -392,7 +390,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
     })
   })
 
-  it('is looked at once when another tab has changed it, before a later user’s refresh makes the two look alike [F023]', async () => {
+  it('is looked at once when another tab has changed it, before a later user’s refresh makes the two look alike', async () => {
     const { repair, retryAfter, stands, unread, write } = rig()
     unread.remove()
     await flush()
@@ -408,7 +406,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
   it.each([
     ['is removed', 'another tab refreshed it since', -1, false],
     ['stays', 'it does not say when its user signed in, and its tokens are newer', undefined, true],
-  ])('%s if %s [F023]', async (_, __, afterMs, stays) => {
+  ])('%s if %s', async (_, __, afterMs, stays) => {
     const { clock, repair, retryAfter, stands, unread, write } = rig()
     const removedAtMs = clock.wallMs()
     unread.remove()
@@ -432,7 +430,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
     expect(await stands()).toBe(stays)
   })
 
-  it('is reported once if it cannot be removed, and again after a removal has succeeded [F070]', async () => {
+  it('is reported once if it cannot be removed, and again after a removal has succeeded', async () => {
     const { failed, repair, breakAgain, retryAfter, unread, write } = rig()
     unread.remove()
     await flush()
@@ -512,7 +510,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
 describe('the count of logins without a click', () => {
   const hanging: TokenStorage = { getItem: never, setItem: never, removeItem: never }
 
-  it('does not wait for ever for a storage that hangs [C-015]', async () => {
+  it('does not wait for ever for a storage that hangs', async () => {
     vi.useFakeTimers()
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const counted = failure(countAutomatic(hanging, { nowMs: 0, page: 1 }))
@@ -522,7 +520,7 @@ describe('the count of logins without a click', () => {
     expect((await forgotten).code).toBe('storage_failed')
   })
 
-  it('starts again after a success that lasted, and not after a login that was lost at once [C-015 F008]', async () => {
+  it('starts again after a success that lasted, and not after a login that was lost at once', async () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
     const loginAt = async (nowMs: number): Promise<void> => {
@@ -535,13 +533,13 @@ describe('the count of logins without a click', () => {
     await loginAt(29_999)
   })
 
-  it('is not kept up by a clock that was set back [C-015 F095]', async () => {
+  it('is not kept up by a clock that was set back', async () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
     for (const nowMs of [300_000, 300_001, 0]) await countAutomatic(storage, { nowMs, page: nowMs })
   })
 
-  it('counts once what one page starts within five seconds, and a page that goes on and on as several [C-015 F008]', async () => {
+  it('counts once what one page starts within five seconds, and a page that goes on and on as several', async () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
     const countAt = (nowMs: number, page: number): Promise<void> => countAutomatic(storage, { nowMs, page })
@@ -552,7 +550,7 @@ describe('the count of logins without a click', () => {
   })
 })
 
-it('docs/browser.md shows the compiled snippet, and says that no storage stops a script in the page [C-113]', () => {
+it('docs/browser.md shows the compiled snippet, and says that no storage stops a script in the page', () => {
   const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
   const page = read('docs/browser.md')
   expect(page).toContain(`\`\`\`ts\n${read('docs/snippets/browser.ts')}\`\`\``)

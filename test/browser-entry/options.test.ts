@@ -1,4 +1,3 @@
-// Tests src/browser/options.ts.
 import { createAuthConfig, memoryStorage, startLogin } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, type SignInOptions, webStorage } from 'agent-auth/browser'
 import { AuthProvider } from 'agent-auth/react'

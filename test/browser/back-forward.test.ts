@@ -10,7 +10,7 @@ const rig = browserRig({}, () =>
 )
 
 it.each(['indexed', 'memory'] as const)(
-  '%s: after a sign-out elsewhere, Back shows a signed-out page whose first call carries no token [C-107 D-40]',
+  '%s: after a sign-out elsewhere, Back shows a signed-out page whose first call carries no token',
   async (kind) => {
     const context = await rig.context()
     await context.addInitScript(() => {
@@ -36,7 +36,7 @@ it.each(['indexed', 'memory'] as const)(
   },
 )
 
-it('a page that comes back hears the other tabs again [C-107]', async () => {
+it('a page that comes back hears the other tabs again', async () => {
   const context = await rig.context()
   const page = await rig.signedIn(context, 'indexed')
   const other = await rig.open(context, '/indexed/home')

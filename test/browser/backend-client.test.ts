@@ -82,7 +82,7 @@ async function signedIn(): Promise<Page> {
   return page
 }
 
-it('signs in, calls the API through the backend, and signs out in both tabs [C-107 C-123]', async () => {
+it('signs in, calls the API through the backend, and signs out in both tabs', async () => {
   const other = await open('signed-out')
   const page = await signedIn()
   await untilStatus(other, 'signed-in')
@@ -98,7 +98,7 @@ it('signs in, calls the API through the backend, and signs out in both tabs [C-1
   expect(await page.evaluate(() => window.page.auth.state.reason)).toBe('signed_out')
 })
 
-it('is signed out when Back shows a page from the cache after a sign-out in another tab [C-107 D-40]', async () => {
+it('is signed out when Back shows a page from the cache after a sign-out in another tab', async () => {
   const page = await signedIn()
   const other = await open('signed-in')
   await page.goto(`${service.baseUrl}/openapi.json`)
@@ -110,7 +110,7 @@ it('is signed out when Back shows a page from the cache after a sign-out in anot
   expect(await page.evaluate(() => window.page.isRestored)).toBe(true)
 })
 
-it('hears the other tabs again after it came back from the cache [C-107]', async () => {
+it('hears the other tabs again after it came back from the cache', async () => {
   const page = await signedIn()
   const other = await open('signed-in')
   await page.goto(`${service.baseUrl}/openapi.json`)

@@ -15,7 +15,7 @@ const ahead = (page: Page, by: { wallMs?: number; monotonicMs?: number }): Promi
   }, by)
 
 it(
-  'offline when the token ends: calls fail at once, and soon after coming online they succeed again [P-17 D-28 F040]',
+  'offline when the token ends: calls fail at once, and soon after coming online they succeed again',
   runs(1, 20).options,
   async () => {
     const context = await rig.context()
@@ -45,7 +45,7 @@ it(
   },
 )
 
-it('ten minutes of 500 from the token endpoint end nothing: old token while it lasts, then errors, then recovery [D-01 F041 C-083]', async () => {
+it('ten minutes of 500 from the token endpoint end nothing: old token while it lasts, then errors, then recovery', async () => {
   const page = await rig.signedIn(await rig.context(), 'indexed')
   // A pause longer than a call waits, so that the test need not wait either.
   rig.service.dev.addFault({ match: tokenPath, effect: { status: 500, headers: { 'Retry-After': '60' } } })
@@ -64,7 +64,7 @@ it('ten minutes of 500 from the token endpoint end nothing: old token while it l
 })
 
 it.each([3_600_000, -3_600_000])(
-  'a wall clock that jumps by %s ms, also over a reload, ends nothing [C-084 D-15 F095]',
+  'a wall clock that jumps by %s ms, also over a reload, ends nothing',
   async (wallMs) => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'indexed')
@@ -84,7 +84,7 @@ it.each([3_600_000, -3_600_000])(
   },
 )
 
-it('after eight hours of sleep one refresh serves all calls [D-16 F094]', async () => {
+it('after eight hours of sleep one refresh serves all calls', async () => {
   const page = await rig.signedIn(await rig.context(), 'indexed')
   await rig.service.dev.expireAccessTokens()
   await ahead(page, { wallMs: 8 * 3_600_000, monotonicMs: 8 * 3_600_000 })
@@ -96,7 +96,7 @@ it('after eight hours of sleep one refresh serves all calls [D-16 F094]', async 
   expect(rig.tokenRequests('refresh_token')).toBe(1)
 })
 
-it('a session that the service ended is reported once in each tab, and a new login works [D-37]', async () => {
+it('a session that the service ended is reported once in each tab, and a new login works', async () => {
   const context = await rig.context()
   const page = await rig.signedIn(context, 'indexed')
   const other = await rig.open(context, '/indexed/home')

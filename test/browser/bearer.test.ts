@@ -54,7 +54,7 @@ describe('a Request through the bearer fetch', () => {
   beforeEach(() => open('library'))
 
   it.each(['no-referrer', 'origin', 'unsafe-url'] as const)(
-    'keeps its referrer policy in Chromium, in both sendings: %s [C-102]',
+    'keeps its referrer policy in Chromium, in both sendings: %s',
     async (referrerPolicy) => {
       const { origin } = own
       const referers = await page.evaluate(async (referrerPolicy) => {
@@ -71,7 +71,7 @@ describe('a Request through the bearer fetch', () => {
     },
   )
 
-  it('keeps an empty referrer in Chromium [C-102]', async () => {
+  it('keeps an empty referrer in Chromium', async () => {
     await page.evaluate(async () => {
       const bearer = library.createBearerFetch('token', { baseUrl: `${location.origin}/api` })
       await bearer(new Request(`${location.origin}/api/bearer`, { referrer: '' }))
@@ -79,7 +79,7 @@ describe('a Request through the bearer fetch', () => {
     expect(own.seen.map(({ headers }) => headers.referer)).toEqual([undefined])
   })
 
-  it('keeps all other members that Chromium shows of a Request [C-102]', async () => {
+  it('keeps all other members that Chromium shows of a Request', async () => {
     const [given, sent] = await page.evaluate(async () => {
       // No `mode: 'navigate'` can be made by a script; `priority` is not shown.
       const init = {
@@ -124,7 +124,7 @@ describe('a Request through the bearer fetch', () => {
 describe('where whatwg-fetch is the fetch of the page', () => {
   beforeEach(() => open('polyfilled'))
 
-  it('the token of a Request goes to the API and to no other origin [I-6 C-090]', async () => {
+  it('the token of a Request goes to the API and to no other origin', async () => {
     const codes = await page.evaluate(
       async ([api = '', elsewhere = '']) => {
         const baseUrl = `${api}/api`

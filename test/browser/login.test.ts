@@ -1,8 +1,6 @@
 // @module-tag chromium
 // @module-tag slow
 
-// Tests src/browser/auth.ts, src/browser/callback-url.ts, src/browser/developer-hint.ts, src/browser/finish-login.ts,
-// src/browser/login-loop.ts, src/browser/storage/pending-login-storage.ts.
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { holdTokenResponse } from './held-response.ts'
@@ -41,7 +39,7 @@ async function goto(page: Page, url: string): Promise<string> {
 }
 
 describe('login', () => {
-  it('a user signs in on the forms, returns to the page of before, and calls the API [C-103 C-106 C-109 F009]', async () => {
+  it('a user signs in on the forms, returns to the page of before, and calls the API', async () => {
     rig.service.dev.autoApprove(undefined)
     const page = await rig.open(await rig.context(), '/memory/deep?tab=2#/part?x=1')
     expect(await call(page)).toBe('login_required')
@@ -60,7 +58,7 @@ describe('login', () => {
     expect(await call(page)).toBe('login_required')
   })
 
-  it('a denied login fails each ready() with login_denied and keeps the return URL for the next login [F009]', async () => {
+  it('a denied login fails each ready() with login_denied and keeps the return URL for the next login', async () => {
     rig.service.dev.autoApprove(undefined)
     const page = await rig.open(await rig.context(), '/memory/wanted?a=1')
     await page.click('#redirect')
@@ -81,7 +79,7 @@ describe('login', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/wanted?a=1`)
   })
 
-  it('a target off this origin becomes the front page [C-014 F022]', async () => {
+  it('a target off this origin becomes the front page', async () => {
     const page = await rig.open(await rig.context(), '/memory/home')
     for (const hostile of ['/..//evil.example', '//evil.example', '/\\evil.example', 'https://evil.example/']) {
       await signIn(page, hostile)
@@ -89,7 +87,7 @@ describe('login', () => {
     }
   })
 
-  it('logins of two tabs succeed, finished in reverse order [C-013 F004]', async () => {
+  it('logins of two tabs succeed, finished in reverse order', async () => {
     const context = await rig.context()
     const [first, second] = [await rig.open(context, '/memory/1'), await rig.open(context, '/memory/2')]
     const [one, two] = [await interrupted(first), await interrupted(second)]
@@ -98,7 +96,7 @@ describe('login', () => {
     expect([first.url(), second.url()]).toEqual([`${rig.origin}/memory/1`, `${rig.origin}/memory/2`])
   })
 
-  it('of two logins of one tab, the first one left, either can be finished [F004 F007]', async () => {
+  it('of two logins of one tab, the first one left, either can be finished', async () => {
     const page = await rig.open(await rig.context(), '/memory/1')
     const one = await interrupted(page)
     await goto(page, `${rig.origin}/memory/2`)
@@ -107,7 +105,7 @@ describe('login', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/1`)
   })
 
-  it('an app that signs in by itself is stopped at its third try in five minutes [C-015 F008]', async () => {
+  it('an app that signs in by itself is stopped at its third try in five minutes', async () => {
     const context = await rig.context()
     let stopped = (_: string): void => {}
     const outcome = new Promise<string>((resolve) => {
@@ -138,7 +136,7 @@ describe('login', () => {
     )
   })
 
-  it('an automatic signIn() that is called twice in a row counts once [C-015 F008]', async () => {
+  it('an automatic signIn() that is called twice in a row counts once', async () => {
     const context = await rig.context()
     const outcome = new Promise<string>(
       (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
@@ -155,7 +153,7 @@ describe('login', () => {
     expect(callbacks.filter((url) => url.includes('error='))).toHaveLength(2)
   })
 
-  it('an app that loses each login by leaving its page at once is stopped as well [C-015 F008]', async () => {
+  it('an app that loses each login by leaving its page at once is stopped as well', async () => {
     const context = await rig.context()
     const outcome = new Promise<string>(
       (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
@@ -169,7 +167,7 @@ describe('login', () => {
     expect(rig.tokenRequests('authorization_code')).toBe(2)
   })
 
-  it('without a storage for the pending login the page stays [C-011 F070]', async () => {
+  it('without a storage for the pending login the page stays', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       const blocked = {
@@ -210,7 +208,7 @@ describe('login', () => {
     expect(context.pages()).toHaveLength(1)
   })
 
-  it('an app that signs in by itself stays too, with the same code [C-011 F070]', async () => {
+  it('an app that signs in by itself stays too, with the same code', async () => {
     const context = await rig.context()
     const outcome = new Promise<string>(
       (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
@@ -226,7 +224,7 @@ describe('login', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/home`)
   })
 
-  it('a page over plain http is refused before anything is stored or opened [C-003 F001]', async () => {
+  it('a page over plain http is refused before anything is stored or opened', async () => {
     const context = await rig.context()
     const served = await (await fetch(`${rig.origin}/memory/home`)).text()
     await context.route('http://app.example/**', async (route) => {
@@ -249,7 +247,7 @@ describe('login', () => {
 })
 
 describe('callback', () => {
-  it('parameters leave the address before the network is awaited; query, hash and history state stay [F014 C-109]', async () => {
+  it('parameters leave the address before the network is awaited; query, hash and history state stay', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
@@ -274,14 +272,14 @@ describe('callback', () => {
     ['the redirect URI, a foreign state', '/memory/callback?code=1&state=foreign'],
     ['the redirect URI, no state', '/memory/callback?code=1'],
     ['the redirect URI, an error without state', '/memory/callback?error=access_denied'],
-  ])('%s: a code or error of another origin stays in the address [F013 C-022]', async (_, path) => {
+  ])('%s: a code or error of another origin stays in the address', async (_, path) => {
     const page = await rig.open(await rig.context(), path)
     expect(await started(page)).toBe('signed-out')
     expect(page.url()).toBe(rig.origin + path)
     expect(rig.tokenRequests('authorization_code')).toBe(0)
   })
 
-  it('a callback that was not started here ends neither a pending login nor a session [C-022 C-027]', async () => {
+  it('a callback that was not started here ends neither a pending login nor a session', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/indexed/home')
     const forged = `${rig.origin}/indexed/callback?state=r.${'A'.repeat(43)}`
@@ -295,7 +293,7 @@ describe('callback', () => {
     expect(rig.tokenRequests('authorization_code')).toBe(1)
   })
 
-  it('reloaded, gone back to, opened again and in another tab: one exchange, no error [C-020 C-021 F011 F012 D-41]', async () => {
+  it('reloaded, gone back to, opened again and in another tab: one exchange, no error', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/indexed/home')
     const callback = await interrupted(page)
@@ -313,7 +311,7 @@ describe('callback', () => {
     expect(rig.tokenRequests('authorization_code')).toBe(1)
   })
 
-  it('without a session a spent callback says what it is, and the next login succeeds [C-021]', async () => {
+  it('without a session a spent callback says what it is, and the next login succeeds', async () => {
     const page = await rig.open(await rig.context(), '/memory/home')
     const callback = await interrupted(page)
     expect(await goto(page, callback)).toBe('signed-in')
@@ -322,7 +320,7 @@ describe('callback', () => {
     expect(await call(page)).toBe(200)
   })
 
-  it('an exchange whose response is lost is not repeated, and the next login leads to the return URL [C-029 F029]', async () => {
+  it('an exchange whose response is lost is not repeated, and the next login leads to the return URL', async () => {
     const page = await rig.open(await rig.context(), '/memory/wanted')
     rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: 'drop-after-commit', times: 1 })
     await page.evaluate(() => window.app.auth.signIn())
@@ -349,7 +347,7 @@ describe('callback', () => {
     )
   })
 
-  it('an error with our state ends its login, is told to every call, and the next login succeeds [C-022 F020 F021]', async () => {
+  it('an error with our state ends its login, is told to every call, and the next login succeeds', async () => {
     const page = await rig.open(await rig.context(), '/memory/home')
     const callback = await interrupted(page)
     expect(await goto(page, callback.replace(/code=[^&]*/, 'error=server_error'))).toBe('login_failed')
@@ -362,7 +360,7 @@ describe('callback', () => {
     ['an error', (callback: string) => callback.replace(/code=[^&]*/, 'error=access_denied'), 'login_denied'],
     ['a refused code', (callback: string) => callback.replace(/code=[^&]*/, 'code=unknown'), 'grant_rejected'],
   ])(
-    'a login that ends in %s leaves the stored session as it was, and is told all the same [C-022 F020]',
+    'a login that ends in %s leaves the stored session as it was, and is told all the same',
     async (_, spoil, code) => {
       const page = await rig.signedIn(await rig.context(), 'indexed')
       const callback = await interrupted(page)
@@ -375,7 +373,7 @@ describe('callback', () => {
     },
   )
 
-  it('a code is posted once where the browser says that it is offline, and the service got it all the same [C-029]', async () => {
+  it('a code is posted once where the browser says that it is offline, and the service got it all the same', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
@@ -397,7 +395,7 @@ describe('callback', () => {
       return page.evaluate(() => window.app.twinStarted)
     }
 
-    it('its ready() waits for the login that the first one finishes, and shares it [C-020 F008]', async () => {
+    it('its ready() waits for the login that the first one finishes, and shares it', async () => {
       const context = await rig.context()
       await startTwice(context)
       const page = await rig.open(context, '/indexed/home')
@@ -414,7 +412,7 @@ describe('callback', () => {
       expect(rig.tokenRequests('authorization_code')).toBe(1)
     })
 
-    it('its ready() rejects as the first one does [C-022 F008]', async () => {
+    it('its ready() rejects as the first one does', async () => {
       const context = await rig.context()
       await startTwice(context)
       const page = await rig.open(context, '/indexed/home')
@@ -436,7 +434,7 @@ describe('callback', () => {
       return { page, answer }
     }
 
-    it.each(['indexed', 'memory'] as const)('ends the login without a session, over %s [C-108 F008]', async (kind) => {
+    it.each(['indexed', 'memory'] as const)('ends the login without a session, over %s', async (kind) => {
       const { page, answer } = await atCallback(await rig.context(), kind)
       expect(await page.evaluate(() => window.app.codeOf(window.app.auth.signOut()))).toBe('resolved')
       expect(await started(page)).toBe('signed-out')
@@ -448,7 +446,7 @@ describe('callback', () => {
       expect(await started(page)).toBe('signed-out')
     })
 
-    it.each(['indexed', 'session'] as const)('wins in another tab too, over %s [C-108]', async (kind) => {
+    it.each(['indexed', 'session'] as const)('wins in another tab too, over %s', async (kind) => {
       const context = await rig.context()
       const other = await rig.open(context, `/${kind}/home`)
       const { page, answer } = await atCallback(context, kind)
@@ -458,7 +456,7 @@ describe('callback', () => {
       expect(await call(page)).toBe('login_required')
     })
 
-    it('wins over the login of another instance in the page [C-108]', async () => {
+    it('wins over the login of another instance in the page', async () => {
       const context = await rig.context()
       await context.addInitScript(() => {
         window.start = 'twice'
@@ -470,7 +468,7 @@ describe('callback', () => {
       expect(await call(page)).toBe('login_required')
     })
 
-    it('lets the next signIn() start its own login at once [F008]', async () => {
+    it('lets the next signIn() start its own login at once', async () => {
       const { page } = await atCallback(await rig.context(), 'memory')
       const requested: string[] = []
       page.on('request', (request) => requested.push(`${request.method()} ${new URL(request.url()).pathname}`))
@@ -636,7 +634,7 @@ describe('callback', () => {
     expect(events).toEqual([])
   })
 
-  it('a prerendered page finishes no login, starts none and reads nothing until it is shown [F053]', async () => {
+  it('a prerendered page finishes no login, starts none and reads nothing until it is shown', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
@@ -686,7 +684,7 @@ describe('callback', () => {
     expect(await call.evaluate(({ made }) => made)).toBe(200)
   })
 
-  it('a call whose signal fires meanwhile ends at once, with the signal’s own reason [C-102 F068]', async () => {
+  it('a call whose signal fires meanwhile ends at once, with the signal’s own reason', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
@@ -700,7 +698,7 @@ describe('callback', () => {
     await untilStatus(page, 'signed-in')
   })
 
-  it('a guard that signs in while the callback is being finished starts no second login [F008]', async () => {
+  it('a guard that signs in while the callback is being finished starts no second login', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)

@@ -19,7 +19,7 @@ afterAll(async () => {
   await service?.close()
 })
 
-it('a user signs in to a command-line tool with Chromium, whose history then holds no code [C-132 C-134]', async () => {
+it('a user signs in to a command-line tool with Chromium, whose history then holds no code', async () => {
   const { authUrl, baseUrl, clients, people } = service
   const clientId = clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   const ada = people.find(({ email }) => email.startsWith('ada@'))

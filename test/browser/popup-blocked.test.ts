@@ -15,7 +15,7 @@ async function evaluateUnclicked(page: Page, expression: string): Promise<unknow
   return result.value
 }
 
-it('a window that Chromium blocks for want of a click ends in popup_blocked, and the next click opens one [F101]', async () => {
+it('a window that Chromium blocks for want of a click ends in popup_blocked, and the next click opens one', async () => {
   const context = await rig.context()
   const page = await context.newPage()
   await page.goto(`${rig.origin}/memory/home`)

@@ -38,27 +38,24 @@ async function outcome(page: Page): Promise<string> {
   return page.evaluate(() => window.app.started)
 }
 
-it.each(['alone', 'isolated by COOP'])(
-  'a user signs in in a window, %s, which then closes [C-104 C-105 C-106]',
-  async (how) => {
-    rig.service.dev.autoApprove(undefined)
-    const context = await rig.context()
-    if (how !== 'alone') await isolate(context)
-    const page = await rig.open(context, '/indexed/home?x=1')
-    const popup = await openPopup(page)
-    expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }))).toBe('{}')
-    const closed = popup.waitForEvent('close')
-    await fillForms(popup, 'approve')
-    expect(await outcome(page)).toBe('resolved')
-    await closed
-    expect(page.url()).toBe(`${rig.origin}/indexed/home?x=1`)
-    expect(await statusOf(page)).toBe('signed-in')
-    expect(await call(page)).toBe(200)
-    expect(rig.tokenRequests('authorization_code')).toBe(1)
-  },
-)
+it.each(['alone', 'isolated by COOP'])('a user signs in in a window, %s, which then closes', async (how) => {
+  rig.service.dev.autoApprove(undefined)
+  const context = await rig.context()
+  if (how !== 'alone') await isolate(context)
+  const page = await rig.open(context, '/indexed/home?x=1')
+  const popup = await openPopup(page)
+  expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }))).toBe('{}')
+  const closed = popup.waitForEvent('close')
+  await fillForms(popup, 'approve')
+  expect(await outcome(page)).toBe('resolved')
+  await closed
+  expect(page.url()).toBe(`${rig.origin}/indexed/home?x=1`)
+  expect(await statusOf(page)).toBe('signed-in')
+  expect(await call(page)).toBe(200)
+  expect(rig.tokenRequests('authorization_code')).toBe(1)
+})
 
-it('no page in the window can reach the page that opened it [C-105]', async () => {
+it('no page in the window can reach the page that opened it', async () => {
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   const page = await rig.open(context, '/memory/home')
@@ -68,7 +65,7 @@ it('no page in the window can reach the page that opened it [C-105]', async () =
   expect(await outcome(page)).toBe('resolved')
 })
 
-it('a denied login in a window is told as such [C-104 D-42]', async () => {
+it('a denied login in a window is told as such', async () => {
   rig.service.dev.autoApprove(undefined)
   const page = await rig.open(await rig.context(), '/memory/home')
   const popup = await openPopup(page)
@@ -77,7 +74,7 @@ it('a denied login in a window is told as such [C-104 D-42]', async () => {
   expect(await statusOf(page)).toBe('signed-out')
 })
 
-it('a blocked window is told at once, and nothing is left behind [F101]', async () => {
+it('a blocked window is told at once, and nothing is left behind', async () => {
   const context = await rig.context()
   await context.addInitScript(() => {
     window.open = () => null
@@ -97,7 +94,7 @@ it('a blocked window is told at once, and nothing is left behind [F101]', async 
   expect(await page.evaluate(() => ({ ...sessionStorage, ...localStorage }))).toEqual({})
 })
 
-it('a browser without BroadcastChannel, which no window could answer by, opens none and says so at once [F101 F102]', async () => {
+it('a browser without BroadcastChannel, which no window could answer by, opens none and says so at once', async () => {
   const context = await rig.context()
   await context.addInitScript(() => Object.assign(window, { BroadcastChannel: undefined }))
   const page = await rig.open(context, '/memory/home')
@@ -106,7 +103,7 @@ it('a browser without BroadcastChannel, which no window could answer by, opens n
   expect(context.pages()).toEqual([page])
 })
 
-it('a browser that blocks BroadcastChannel with the site data opens no window and says so at once [F101 F102]', async () => {
+it('a browser that blocks BroadcastChannel with the site data opens no window and says so at once', async () => {
   const context = await rig.context()
   await context.addInitScript(() => {
     window.BroadcastChannel = class {
@@ -121,7 +118,7 @@ it('a browser that blocks BroadcastChannel with the site data opens no window an
   expect(context.pages()).toEqual([page])
 })
 
-it('the window is opened before anything is awaited [F101]', async () => {
+it('the window is opened before anything is awaited', async () => {
   const page = await rig.open(await rig.context(), '/memory/home')
   const opened = await page.evaluate(() => {
     let isOpen = false
@@ -156,11 +153,11 @@ async function openAndClose(context: BrowserContext): Promise<Page> {
   return page
 }
 
-it('a window that the user closes ends the login with popup_closed [F102 D-42]', async () => {
+it('a window that the user closes ends the login with popup_closed', async () => {
   expect(await outcome(await openAndClose(await rig.context()))).toBe('popup_closed')
 })
 
-it('an isolated window that the user closes ends in a time-out [C-104 F102]', async () => {
+it('an isolated window that the user closes ends in a time-out', async () => {
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   await isolate(context)
@@ -175,7 +172,7 @@ it('an isolated window that the user closes ends in a time-out [C-104 F102]', as
   expect(await outcome(page)).toBe('timeout')
 })
 
-it('the caller can end the wait, and a second login takes the first one’s place [F102]', async () => {
+it('the caller can end the wait, and a second login takes the first one’s place', async () => {
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   const page = await rig.open(context, '/memory/home')
@@ -197,7 +194,7 @@ it('the caller can end the wait, and a second login takes the first one’s plac
   expect(await statusOf(page)).toBe('signed-in')
 })
 
-it('a signal that has fired already ends the login at once and closes its window [F102]', async () => {
+it('a signal that has fired already ends the login at once and closes its window', async () => {
   const context = await rig.context()
   const page = await rig.open(context, '/memory/home')
   const code = await page.evaluate(() =>
@@ -208,7 +205,7 @@ it('a signal that has fired already ends the login at once and closes its window
   expect(rig.tokenRequests('authorization_code')).toBe(0)
 })
 
-it('a login that has ended, well or not, leaves no timer and no open channel behind [F102]', async () => {
+it('a login that has ended, well or not, leaves no timer and no open channel behind', async () => {
   const context = await rig.context()
   await context.addInitScript(() => {
     const { setInterval, clearInterval } = window
@@ -256,7 +253,7 @@ it('a login that has ended, well or not, leaves no timer and no open channel beh
   }
 })
 
-it('the second of two logins of one moment takes the first one’s place too [F102]', async () => {
+it('the second of two logins of one moment takes the first one’s place too', async () => {
   const page = await rig.open(await rig.context(), '/memory/home')
   const outcomes = await page.evaluate(() =>
     Promise.all([0, 1].map(() => window.app.codeOf(window.app.auth.signIn({ mode: 'popup' })))),
@@ -264,7 +261,7 @@ it('the second of two logins of one moment takes the first one’s place too [F1
   expect(outcomes).toEqual(['aborted', 'resolved'])
 })
 
-it('a sign-out after the window has handed over its callback ends the login without a session [C-108 F102]', async () => {
+it('a sign-out after the window has handed over its callback ends the login without a session', async () => {
   const page = await rig.open(await rig.context(), '/indexed/home')
   const held = await holdTokenResponse(page)
   await page.click('#popup')
@@ -278,7 +275,7 @@ it('a sign-out after the window has handed over its callback ends the login with
 })
 
 it.each(['an abort', 'another popup login'])(
-  '%s after the window has handed over its callback ends the exchange and its request, and stores no session [F102]',
+  '%s after the window has handed over its callback ends the exchange and its request, and stores no session',
   async (how) => {
     const page = await rig.open(await rig.context(), '/indexed/home')
     const held = await holdTokenResponse(page)
@@ -349,7 +346,7 @@ it('a sign-out right after the user closed the window leaves the user signed out
   expect(rig.tokenRequests('authorization_code')).toBe(0)
 })
 
-it('forged hand-overs are passed over, and the true one counts [C-105]', async () => {
+it('forged hand-overs are passed over, and the true one counts', async () => {
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   const page = await rig.open(context, '/indexed/home')

@@ -1,6 +1,5 @@
 // @module-tag chromium
 
-// Tests src/browser/prerendering.ts.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -124,7 +123,7 @@ async function openChromium(address: string): Promise<void> {
 }
 
 it.each<Kind>(['session', 'indexed'])(
-  '%s: a prerendered page begins when it is shown: it has the session, and a copy of its tab has not [F053]',
+  '%s: a prerendered page begins when it is shown: it has the session, and a copy of its tab has not',
   async (kind) => {
     const reports: Report[] = []
     const origin = await serve((report) => reports.push(report))

@@ -42,7 +42,7 @@ describe.each(reactMajors)('React %i, taking over what its server rendered, in S
     return page
   }
 
-  it('a user signs in with one exchange, reloads and signs out, and React logs no error [C-112 C-020 F009]', async () => {
+  it('a user signs in with one exchange, reloads and signs out, and React logs no error', async () => {
     const page = await open('/indexed/home?x=1')
     await untilShown(page, 'signed-out')
     expect(await page.evaluate(() => window.reactApp.version)).toMatch(new RegExp(`^${major}\\.`))
@@ -60,7 +60,7 @@ describe.each(reactMajors)('React %i, taking over what its server rendered, in S
     expect(complaints).toEqual([])
   })
 
-  it('the error of a failed callback is shown until a user is signed in, and ends no stored session [C-022]', async () => {
+  it('the error of a failed callback is shown until a user is signed in, and ends no stored session', async () => {
     const forged = `/indexed/callback?error=access_denied&state=r.${'A'.repeat(43)}`
     const page = await open(forged)
     await untilShown(page, 'signed-out flow_not_found')

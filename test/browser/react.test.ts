@@ -1,6 +1,5 @@
 // @module-tag chromium
 
-// Tests src/react/auth-provider.ts.
 import type { BrowserContext, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { reactAlias, reactMajors } from '../support/react-versions.ts'
@@ -33,7 +32,7 @@ describe.each(reactMajors)('React %i', (major) => {
     script = await buildScript('react-app.ts', reactAlias(major))
   })
 
-  it('a component that signs in a signed-out user by itself first learns that a login has failed [F008]', async () => {
+  it('a component that signs in a signed-out user by itself first learns that a login has failed', async () => {
     const context = await reactContext()
     await decline(context)
     const page = await context.newPage()
@@ -63,7 +62,7 @@ describe.each(reactMajors)('React %i', (major) => {
     expect((await rendered(page))[0]).toBe('signed-out')
   })
 
-  it('a sign-out while StrictMode has the callback finished twice shows a signed-out user and no error [C-108]', async () => {
+  it('a sign-out while StrictMode has the callback finished twice shows a signed-out user and no error', async () => {
     const context = await reactContext()
     const page = await context.newPage()
     await page.goto(`${rig.origin}/memory/home`)

@@ -1,6 +1,5 @@
 // @module-tag chromium
 
-// Tests src/react/require-session.ts.
 import type { BrowserContext, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { reactAlias, reactMajors } from '../support/react-versions.ts'
@@ -42,7 +41,7 @@ describe.each(reactMajors)('RequireSession in React %i', (major) => {
     script = await buildScript('require-session-app.ts', reactAlias(major))
   })
 
-  it('signs in a signed-out user, once in development mode too, and returns to the requested page [C-109 F008]', async () => {
+  it('signs in a signed-out user, once in development mode too, and returns to the requested page', async () => {
     const { page, authorizations } = await protectedContext()
     await page.goto(`${rig.origin}/memory/deep?tab=2#part`)
     await shows(page, 'protected')
@@ -51,7 +50,7 @@ describe.each(reactMajors)('RequireSession in React %i', (major) => {
     expect(await loginsOf(page)).toBe(1)
   })
 
-  it('starts one login when it is mounted for a user who is known to be signed out [F008]', async () => {
+  it('starts one login when it is mounted for a user who is known to be signed out', async () => {
     const { page } = await protectedContext()
     await page.goto(`${rig.origin}/memory/deep?door`)
     await shows(page, 'signed-out')
@@ -67,7 +66,7 @@ describe.each(reactMajors)('RequireSession in React %i', (major) => {
     expect(page.url()).toBe(`${rig.origin}/memory/other?tab=3`)
   })
 
-  it('shows a failed login, starts none by itself, and with a click comes back to the page asked for [F009]', async () => {
+  it('shows a failed login, starts none by itself, and with a click comes back to the page asked for', async () => {
     const { context, page, authorizations } = await protectedContext()
     await decline(context)
     await page.goto(`${rig.origin}/memory/deep?tab=2`)
@@ -111,7 +110,7 @@ describe.each(reactMajors)('RequireSession in React %i', (major) => {
     await shows(page, 'signed-out')
   })
 
-  it('shows why a login cannot start [F070]', async () => {
+  it('shows why a login cannot start', async () => {
     const { context, page } = await protectedContext()
     await context.addInitScript(() => {
       Storage.prototype.setItem = () => {

@@ -47,7 +47,7 @@ describe.each(['react-router', 'browser-router', 'tanstack-router'])('docs/snipp
   const press = (page: Page, name: string): Promise<void> =>
     page.locator('#root').getByRole('button', { name, exact: true }).click()
 
-  it('a protected route signs in and comes back to its path, query and hash [C-109]', async () => {
+  it('a protected route signs in and comes back to its path, query and hash', async () => {
     const { page } = await openPage('/agents?page=2#list')
     await agents(page)
     expect(page.url()).toBe(`${rig.origin}/agents?page=2#list`)
@@ -57,7 +57,7 @@ describe.each(['react-router', 'browser-router', 'tanstack-router'])('docs/snipp
     expect(rig.tokenRequests('authorization_code')).toBe(1)
   })
 
-  it('a public route needs no login, and a link from it to a protected one does [C-109]', async () => {
+  it('a public route needs no login, and a link from it to a protected one does', async () => {
     const { page } = await openPage('/')
     await page.getByRole('link', { name: 'Agents' }).click()
     await agents(page)
@@ -66,7 +66,7 @@ describe.each(['react-router', 'browser-router', 'tanstack-router'])('docs/snipp
     expect(rig.tokenRequests('authorization_code')).toBe(1)
   })
 
-  it('a declined login is told at the callback route, and the next one comes back to the page asked for [F009]', async () => {
+  it('a declined login is told at the callback route, and the next one comes back to the page asked for', async () => {
     rig.service.dev.autoApprove(undefined)
     const { page } = await openPage('/agents?page=2')
     const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
@@ -117,7 +117,7 @@ describe.each(['react-router', 'browser-router', 'tanstack-router'])('docs/snipp
       .toBeGreaterThan(listsOfAda)
   })
 
-  it('a reloaded callback of a signed-in user shows a way on [C-021]', async () => {
+  it('a reloaded callback of a signed-in user shows a way on', async () => {
     const { page } = await openPage('/agents?page=2')
     await agents(page)
     await page.goto(`${rig.origin}/callback`)

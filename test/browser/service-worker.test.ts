@@ -82,7 +82,7 @@ const tokenOf = (page: Page): Promise<string> => page.evaluate(() => window.app.
 const leaksOf = (entries: { url: string; rest: string }[]): unknown[] =>
   entries.flatMap(({ url, rest }) => [...leaks(url, 'address'), ...leaks(rest, 'entry')])
 
-it('a service worker that keeps everything, but for what the documents say, keeps no code, callback or token [C-110 F016]', async () => {
+it('a service worker that keeps everything, but for what the documents say, keeps no code, callback or token', async () => {
   const page = await controlledPage('what the documents say', await rig.context())
   await signIn(page)
   expect(await call(page)).toBe(200)
@@ -101,7 +101,7 @@ it('a service worker that keeps everything, but for what the documents say, keep
   expect(rig.tokenRequests('refresh_token')).toBe(1)
 })
 
-it('a worker that leaves nothing alone keeps the callback and the tokens [C-110]', async () => {
+it('a worker that leaves nothing alone keeps the callback and the tokens', async () => {
   // Not watched: what the watch looks for is what this worker does.
   const page = await controlledPage('nothing', await rig.browser.newContext())
   await signIn(page)
@@ -121,7 +121,7 @@ it('the worker leaves alone what docs/browser.md says', () => {
   expect(read('./greedy-worker.ts')).toContain(rule)
 })
 
-it('a service worker that holds the token request for a while delays every tab, and they share the tokens of this one request [C-070 C-072]', async () => {
+it('a service worker that holds the token request for a while delays every tab, and they share the tokens of this one request', async () => {
   const context = await rig.context()
   await setTimeoutMs(context, 60_000)
   const page = await heldPage(context)
@@ -137,7 +137,7 @@ it('a service worker that holds the token request for a while delays every tab, 
   expect(await tokenOf(other)).toBe(await tokenOf(page))
 })
 
-it('a service worker that holds the token request for ever ends no session: the call rejects after `timeoutMs`, the lock is free, and a later call succeeds [C-077 C-072]', async () => {
+it('a service worker that holds the token request for ever ends no session: the call rejects after `timeoutMs`, the lock is free, and a later call succeeds', async () => {
   const context = await rig.context()
   const page = await heldPage(context)
   // Only now, because the sign-in may take longer.
@@ -158,7 +158,7 @@ it('a service worker that holds the token request for ever ends no session: the 
   expect(await statusOf(page)).toBe('signed-in')
 })
 
-it('a service worker that holds an API request holds no other: a refresh, calls of other tabs and a sign-out go on, and the signal of the caller ends it [C-072]', async () => {
+it('a service worker that holds an API request holds no other: a refresh, calls of other tabs and a sign-out go on, and the signal of the caller ends it', async () => {
   const context = await rig.context()
   const page = await heldPage(context)
   const other = await rig.open(context, '/indexed/home')

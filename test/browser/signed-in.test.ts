@@ -1,6 +1,5 @@
 // @module-tag chromium
 
-// Tests src/testing/page-record.ts, src/testing/signed-in.ts.
 import { createServer, type Server } from 'node:http'
 import { memoryStorage, readClaims } from 'agent-auth'
 import { type Backend, createBackend } from 'agent-auth/backend'
@@ -42,7 +41,7 @@ describe('a page of a single-page app', () => {
     ['indexed', undefined],
     ['local', 'localStorage'],
     ['session', 'sessionStorage'],
-  ] as const)('with the storage "%s" is signed in when it opens, and refreshes and reloads [F118]', (kind, storage) =>
+  ] as const)('with the storage "%s" is signed in when it opens, and refreshes and reloads', (kind, storage) =>
     inPage(async (page) => {
       await signedIn(page, { service, storage, url: `${app.origin}/${kind}/home` })
       expect(page.url()).toBe(`${app.origin}/${kind}/home`)
@@ -55,7 +54,7 @@ describe('a page of a single-page app', () => {
     }),
   )
 
-  test('is signed in with tokens of the test, as the user of the test [F118]', () =>
+  test('is signed in with tokens of the test, as the user of the test', () =>
     inPage(async (page) => {
       const tokens = await service.login('rui@demo.example')
       const { authUrl } = service
@@ -67,7 +66,7 @@ describe('a page of a single-page app', () => {
       expect(subject).not.toBe(service.session.claims?.subject)
     }))
 
-  test('signs in by its own button while the service approves [F118]', () =>
+  test('signs in by its own button while the service approves', () =>
     inPage(async (page) => {
       await page.goto(`${app.origin}/memory/home`)
       await started(page)
@@ -106,14 +105,14 @@ describe('a page of a backend', () => {
     await confidential?.close()
   })
 
-  test('is signed in by the login route, without forms [F118]', () =>
+  test('is signed in by the login route, without forms', () =>
     inPage(async (page) => {
       await signedIn(page, { service: confidential, loginUrl: `${origin}/auth/login`, url: `${origin}/home` })
       expect(page.url()).toBe(`${origin}/home`)
       expect(await page.textContent('body')).toBe('signed-in')
     }))
 
-  test('whose redirect URI the service does not know is refused with the remedy [F118]', () =>
+  test('whose redirect URI the service does not know is refused with the remedy', () =>
     inPage(async (page) => {
       const loginUrl = `${service.authUrl}/auth/v1/authorize`
       const refused = signedIn(page, { service, loginUrl, url: origin })

@@ -1,7 +1,6 @@
 // @module-tag chromium
 // @module-tag slow
 
-// Tests src/browser/storage/indexed-db.ts, src/browser/storage/memory-fallback.ts, src/browser/storage/web-storage.ts.
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { leaks } from '../support/canary.ts'
@@ -42,7 +41,7 @@ describe('kinds', () => {
     ['session', 'signed-in', 'signed-out'],
     ['local', 'signed-in', 'signed-in'],
     ['indexed', 'signed-in', 'signed-in'],
-  ] as const)('%s: after a reload the user is %s, in a new tab %s [F076]', async (kind, reloaded, elsewhere) => {
+  ] as const)('%s: after a reload the user is %s, in a new tab %s', async (kind, reloaded, elsewhere) => {
     const context = await rig.context()
     const page = await rig.signedIn(context, kind)
     expect(await statusOf(await rig.open(context, `/${kind}/home`))).toBe(elsewhere)
@@ -50,7 +49,7 @@ describe('kinds', () => {
     expect(rig.tokenRequests('refresh_token')).toBe(0)
   })
 
-  it('indexed: the record is sealed by a key that cannot be exported, and written strictly [C-066]', async () => {
+  it('indexed: the record is sealed by a key that cannot be exported, and written strictly', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       const modes: string[] = []
@@ -98,7 +97,7 @@ describe('bad storage', () => {
   it.each([
     ['indexed', 'indexedDB'],
     ['local', 'localStorage'],
-  ] as const)('%s: reading %s throws: the login lives in memory, with one event [F070]', async (kind, property) => {
+  ] as const)('%s: reading %s throws: the login lives in memory, with one event', async (kind, property) => {
     const context = await rig.context()
     await block(context, property)
     const page = await rig.open(context, `/${kind}/home`)
@@ -112,7 +111,7 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-out')
   })
 
-  it('degraded to memory, a sign-out elsewhere is still seen [F070 C-108]', async () => {
+  it('degraded to memory, a sign-out elsewhere is still seen', async () => {
     const context = await rig.context()
     await block(context, 'indexedDB')
     const [here, there] = [await rig.signedIn(context, 'indexed'), await rig.signedIn(context, 'indexed')]
@@ -120,7 +119,7 @@ describe('bad storage', () => {
     await untilStatus(there, 'signed-out')
   })
 
-  it('degraded to memory, a sign-out removes the record that could not be read, once it can be, in all tabs [F070]', async () => {
+  it('degraded to memory, a sign-out removes the record that could not be read, once it can be, in all tabs', async () => {
     const context = await rig.context()
     const other = await rig.signedIn(context, 'indexed')
     await context.addInitScript(() => {
@@ -139,7 +138,7 @@ describe('bad storage', () => {
     await untilStatus(other, 'signed-out')
   })
 
-  it('degraded to memory, a sign-out whose record may remain says so with an event [F070]', async () => {
+  it('degraded to memory, a sign-out whose record may remain says so with an event', async () => {
     const context = await rig.context()
     await rig.signedIn(context, 'indexed')
     await context.addInitScript(() => {
@@ -177,7 +176,7 @@ describe('bad storage', () => {
     return slow
   }
 
-  it('degraded to memory during a sign-out, the sign-out removes the record that could not be read [F070]', async () => {
+  it('degraded to memory during a sign-out, the sign-out removes the record that could not be read', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'indexed')
     const slow = await openSlow(context)
@@ -191,7 +190,7 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-out')
   })
 
-  it('degraded to memory, a sign-in removes the record that could not be read, so that a reload shows no other user [F023 F070]', async () => {
+  it('degraded to memory, a sign-in removes the record that could not be read, so that a reload shows no other user', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'indexed')
     const slow = await openSlow(context)
@@ -207,7 +206,7 @@ describe('bad storage', () => {
     expect(await statusOf(reloaded)).toBe('signed-out')
   })
 
-  it('degraded to memory, a removal that fails is repeated [F023 F070]', async () => {
+  it('degraded to memory, a removal that fails is repeated', async () => {
     const context = await rig.context()
     const other = await rig.signedIn(context, 'indexed')
     await context.addInitScript(() => {
@@ -238,7 +237,7 @@ describe('bad storage', () => {
   })
 
   it.each(['after that sign-in', 'before it, and the tab has refreshed since'])(
-    'degraded to memory, a repeated removal leaves the record of a user who signed in later in another tab, if the storage works again %s [F023 F070]',
+    'degraded to memory, a repeated removal leaves the record of a user who signed in later in another tab, if the storage works again %s',
     async (repaired) => {
       const context = await rig.context()
       await context.addInitScript(() => {
@@ -275,7 +274,7 @@ describe('bad storage', () => {
     },
   )
 
-  it('local: no room: calls go on with one event, and the write is made up for later [C-065 D-20 F070]', async () => {
+  it('local: no room: calls go on with one event, and the write is made up for later', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       const { setItem } = Storage.prototype
@@ -298,7 +297,7 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-in')
   })
 
-  it('indexed: the disk is full: one event, still signed in, and the write is made up for later [C-065 D-20 F070]', async () => {
+  it('indexed: the disk is full: one event, still signed in, and the write is made up for later', async () => {
     const page = await rig.open(await rig.context(), '/indexed/home')
     const devtools = await page.context().newCDPSession(page)
     await devtools.send('Storage.overrideQuotaForOrigin', { origin: rig.origin, quotaSize: 1 })
@@ -319,7 +318,7 @@ describe('bad storage', () => {
     expect(await call(page)).toBe(200)
   })
 
-  it('indexed: a sign-out elsewhere ends a tab whose sign-in could not be saved, and nothing brings it back [C-108 F057]', async () => {
+  it('indexed: a sign-out elsewhere ends a tab whose sign-in could not be saved, and nothing brings it back', async () => {
     const context = await rig.context()
     const here = await rig.open(context, '/indexed/home')
     const there = await rig.open(context, '/indexed/home')
@@ -333,7 +332,7 @@ describe('bad storage', () => {
     expect((await there.evaluate(dumpDatabase)).keys).toEqual([])
   })
 
-  it('indexed: a frozen tab whose sign-in could not be saved is signed out before its first call [C-108 F094]', async () => {
+  it('indexed: a frozen tab whose sign-in could not be saved is signed out before its first call', async () => {
     const context = await rig.context()
     const here = await rig.open(context, '/indexed/home')
     const frozen = await rig.open(context, '/indexed/home')
@@ -344,7 +343,7 @@ describe('bad storage', () => {
     expect(await call(here)).toBe('login_required')
   })
 
-  it('indexed: nor does a tab that heard nothing of it, as one from the back/forward cache, go on when it comes back [C-108]', async () => {
+  it('indexed: nor does a tab that heard nothing of it, as one from the back/forward cache, go on when it comes back', async () => {
     const context = await rig.context()
     const here = await rig.open(context, '/indexed/home')
     const away = await rig.open(context, '/indexed/home')
@@ -358,7 +357,7 @@ describe('bad storage', () => {
     expect(await call(here)).toBe('login_required')
   })
 
-  it('indexed: a connection that the browser closed without an event is opened again [F070]', async () => {
+  it('indexed: a connection that the browser closed without an event is opened again', async () => {
     const context = await rig.context()
     await context.addInitScript(closeSilently)
     const page = await rig.signedIn(context, 'indexed')
@@ -374,7 +373,7 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-out')
   })
 
-  it('indexed: a connection that is closed again at once is opened once for each operation [F070]', async () => {
+  it('indexed: a connection that is closed again at once is opened once for each operation', async () => {
     const context = await rig.context()
     await context.addInitScript(closeSilently)
     const page = await rig.signedIn(context, 'indexed')
@@ -388,7 +387,7 @@ describe('bad storage', () => {
     expect(await page.evaluate(() => window.openings)).toBe(1)
   })
 
-  it('site data cleared: one event, signed out, and the next login works [C-068 D-44]', async () => {
+  it('site data cleared: one event, signed out, and the next login works', async () => {
     const page = await rig.signedIn(await rig.context(), 'indexed')
     await clearSite(page)
     await page.evaluate(() => {
@@ -401,7 +400,7 @@ describe('bad storage', () => {
     expect(await call(page)).toBe(200)
   })
 
-  it('a record that does not open is removed and told once, and the next login works [C-057 D-22 F071]', async () => {
+  it('a record that does not open is removed and told once, and the next login works', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'indexed')
     await page.evaluate(async () => {

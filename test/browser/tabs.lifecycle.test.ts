@@ -1,6 +1,5 @@
 // @module-tag chromium
 
-// Tests src/browser/tabs/duplicated-tab.ts.
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'
@@ -64,7 +63,7 @@ async function openWithWaits(context: BrowserContext): Promise<{ page: Page; end
 }
 
 it(
-  'a tab that is frozen while it has the lock lets the others wait 20 s at most, and they use its tokens when it goes on [C-072 D-26 F050]',
+  'a tab that is frozen while it has the lock lets the others wait 20 s at most, and they use its tokens when it goes on',
   runs(1, 50).options,
   async () => {
     const context = await rig.context()
@@ -91,7 +90,7 @@ it(
   },
 )
 
-it('a tab that was frozen during two refreshes of another tab sends none of its own [C-070 F048 F094]', async () => {
+it('a tab that was frozen during two refreshes of another tab sends none of its own', async () => {
   const context = await rig.context()
   const frozen = await rig.signedIn(context, 'indexed')
   const other = await rig.open(context, '/indexed/home')
@@ -111,7 +110,7 @@ it('a tab that was frozen during two refreshes of another tab sends none of its 
   expect(await tokenOf(frozen)).toBe(await tokenOf(other))
 })
 
-it('session: a discarded tab has its own session again when it is restored [F053]', async () => {
+it('session: a discarded tab has its own session again when it is restored', async () => {
   const page = await rig.signedIn(await rig.context(), 'session')
   const before = await tokenOf(page)
   const discarded = await discard(page)
@@ -120,7 +119,7 @@ it('session: a discarded tab has its own session again when it is restored [F053
   await page.close()
 })
 
-it('session: two windows of different users that expire together each refresh for their own user [C-079 D-30]', async () => {
+it('session: two windows of different users that expire together each refresh for their own user', async () => {
   const context = await rig.context()
   const ada = await rig.signedIn(context, 'session')
   rig.service.dev.autoApprove('rui@demo.example')
@@ -140,7 +139,7 @@ it('session: two windows of different users that expire together each refresh fo
 })
 
 // The last one of this file, because the service handles the request of the discarded tab in any case, three seconds later.
-it('a tab that is discarded while it has the lock frees it, and the restored tab goes on with the tokens of the others [D-25 D-27 F054]', async () => {
+it('a tab that is discarded while it has the lock frees it, and the restored tab goes on with the tokens of the others', async () => {
   const context = await rig.context()
   const page = await rig.signedIn(context, 'indexed')
   const other = await rig.open(context, '/indexed/home')

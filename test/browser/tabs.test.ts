@@ -1,8 +1,6 @@
 // @module-tag chromium
 // @module-tag slow
 
-// Tests src/browser/storage/web-lock.ts, src/browser/tabs/duplicated-tab.ts, src/browser/tabs/missed-sign-out.ts,
-// src/browser/tabs/tab-channel.ts, src/browser/tabs/tab-session.ts.
 import { createServer } from 'node:http'
 import type { Frame, Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -46,7 +44,7 @@ const wake = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
 
 describe('refresh', () => {
-  it('six tabs with ten calls each find the token refused: one refresh, every call succeeds [C-070 D-30 F048 P-02]', async () => {
+  it('six tabs with ten calls each find the token refused: one refresh, every call succeeds', async () => {
     const context = await rig.context()
     const pages = [await rig.signedIn(context, 'indexed')]
     for (let more = 0; more < 5; more++) pages.push(await rig.open(context, '/indexed/home'))
@@ -64,7 +62,7 @@ describe('refresh', () => {
     }
   })
 
-  it('tabs that are opened with an expired token refresh it once [C-070 F048]', async () => {
+  it('tabs that are opened with an expired token refresh it once', async () => {
     const context = await rig.context()
     const first = await rig.signedIn(context, 'indexed')
     await first.close()
@@ -79,7 +77,7 @@ describe('refresh', () => {
     expect(rig.tokenRequests('refresh_token')).toBe(1)
   })
 
-  it('a sign-out in one tab during a refresh in another leaves everybody signed out [C-074 D-31]', async () => {
+  it('a sign-out in one tab during a refresh in another leaves everybody signed out', async () => {
     const context = await rig.context()
     const here = await rig.signedIn(context, 'indexed')
     const there = await rig.open(context, '/indexed/home')
@@ -95,7 +93,7 @@ describe('refresh', () => {
     expect(await started(here)).toBe('signed-out')
   })
 
-  it('a tab closed in the middle of a refresh keeps no lock: another goes on with the session [D-25 D-27 F054]', async () => {
+  it('a tab closed in the middle of a refresh keeps no lock: another goes on with the session', async () => {
     const context = await rig.context()
     const closing = await rig.signedIn(context, 'indexed')
     const other = await rig.open(context, '/indexed/home')
@@ -110,7 +108,7 @@ describe('refresh', () => {
     await expect.poll(() => rig.tokenRequests('refresh_token')).toBe(2)
   })
 
-  it('without Web Locks and channels two tabs stay signed in [F048 F050]', async () => {
+  it('without Web Locks and channels two tabs stay signed in', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })
@@ -126,7 +124,7 @@ describe('refresh', () => {
 })
 
 describe('lock', () => {
-  it('a tab that hangs while it has the lock blocks no other tab, and the session continues when it releases it [C-072 D-26 F050]', async () => {
+  it('a tab that hangs while it has the lock blocks no other tab, and the session continues when it releases it', async () => {
     const context = await rig.context()
     const holder = await rig.signedIn(context, 'indexed')
     const waiting = await context.newPage()
@@ -164,7 +162,7 @@ describe('sign-in and sign-out', () => {
   const tabs = soakShare() > 0 ? 10 : 5
 
   it.each(['indexed', 'memory', 'session'] as const)(
-    '%s: a sign-out is seen in every tab at once [P-19 C-108 F057]',
+    '%s: a sign-out is seen in every tab at once',
     runs(1, 200).options,
     async (kind) => {
       const context = await rig.context()
@@ -185,7 +183,7 @@ describe('sign-in and sign-out', () => {
     },
   )
 
-  it('a sign-in is seen in a tab that was signed out [C-108]', async () => {
+  it('a sign-in is seen in a tab that was signed out', async () => {
     const context = await rig.context()
     const waiting = await rig.open(context, '/indexed/home')
     await rig.signedIn(context, 'indexed')
@@ -193,7 +191,7 @@ describe('sign-in and sign-out', () => {
     expect(await call(waiting)).toBe(200)
   })
 
-  it('another user signs in elsewhere: this tab reports a new session and calls for that user [D-32 F023]', async () => {
+  it('another user signs in elsewhere: this tab reports a new session and calls for that user', async () => {
     const context = await rig.context()
     const watching = await rig.signedIn(context, 'indexed')
     const other = await rig.open(context, '/indexed/home')
@@ -206,7 +204,7 @@ describe('sign-in and sign-out', () => {
     expect(rig.tokenRequests('refresh_token')).toBe(0)
   })
 
-  it('a sign-out ends a sign-in in another tab that could not be saved over the earlier record [C-067 C-108]', async () => {
+  it('a sign-out ends a sign-in in another tab that could not be saved over the earlier record', async () => {
     const context = await rig.context()
     const saved = await rig.signedIn(context, 'indexed')
     const unsaved = await context.newPage()
@@ -250,7 +248,7 @@ describe('sign-in and sign-out', () => {
     expect(await statusOf(here)).toBe('signed-in')
   })
 
-  it('memory: a sign-out in a signed-out tab reaches the signed-in ones [C-108 F057]', async () => {
+  it('memory: a sign-out in a signed-out tab reaches the signed-in ones', async () => {
     const context = await rig.context()
     const here = await rig.signedIn(context, 'memory')
     const there = await rig.open(context, '/memory/home')
@@ -298,7 +296,7 @@ describe('sign-in and sign-out', () => {
     ])
   })
 
-  it('any other message on the channel changes nothing [C-105]', async () => {
+  it('any other message on the channel changes nothing', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'memory')
     const other = await rig.open(context, '/memory/home')
@@ -324,25 +322,22 @@ describe('sign-in and sign-out', () => {
 })
 
 describe('tabs that were away', () => {
-  it.each(['indexed', 'memory'] as const)(
-    '%s: a frozen tab is signed out before its first call [C-108 F094]',
-    async (kind) => {
-      const context = await rig.context()
-      const frozen = await rig.signedIn(context, kind)
-      const other = await rig.open(context, `/${kind}/home`)
-      if (kind === 'memory') await signIn(other)
-      let before = Number.NaN
-      const signOutThere = async (): Promise<void> => {
-        expect(await signOut(other)).toBe('resolved')
-        before = rig.service.dev.journal().length
-      }
-      expect(await whileFrozen(frozen, signOutThere, callOnResume)).toBe('login_required')
-      expect(rig.service.dev.journal().slice(before)).toEqual([])
-      expect(await statusOf(frozen)).toBe('signed-out')
-    },
-  )
+  it.each(['indexed', 'memory'] as const)('%s: a frozen tab is signed out before its first call', async (kind) => {
+    const context = await rig.context()
+    const frozen = await rig.signedIn(context, kind)
+    const other = await rig.open(context, `/${kind}/home`)
+    if (kind === 'memory') await signIn(other)
+    let before = Number.NaN
+    const signOutThere = async (): Promise<void> => {
+      expect(await signOut(other)).toBe('resolved')
+      before = rig.service.dev.journal().length
+    }
+    expect(await whileFrozen(frozen, signOutThere, callOnResume)).toBe('login_required')
+    expect(rig.service.dev.journal().slice(before)).toEqual([])
+    expect(await statusOf(frozen)).toBe('signed-out')
+  })
 
-  it('a window opened with a copy of sessionStorage drops the copy; the first tab keeps its session [F053]', async () => {
+  it('a window opened with a copy of sessionStorage drops the copy; the first tab keeps its session', async () => {
     const context = await rig.context()
     const first = await rig.signedIn(context, 'session')
     const opened = context.waitForEvent('page')
@@ -356,7 +351,7 @@ describe('tabs that were away', () => {
     expect(await call(first)).toBe(200)
   })
 
-  it('session: a reload keeps the session on a slow machine, where the page before it releases the tab after two seconds [F053]', async () => {
+  it('session: a reload keeps the session on a slow machine, where the page before it releases the tab after two seconds', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'session')
     const name = await page.evaluate(() => sessionStorage.getItem('agent-auth:tab'))
@@ -373,7 +368,7 @@ describe('tabs that were away', () => {
   })
 
   it.each(['without the app', 'that starts the app later'])(
-    'session: a frame that runs first in a copied tab, in a page %s, drops the copy too [F053]',
+    'session: a frame that runs first in a copied tab, in a page %s, drops the copy too',
     async (holder) => {
       const context = await rig.context()
       await context.route(`${rig.origin}/session/holder`, async (route) => {

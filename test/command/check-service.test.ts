@@ -50,7 +50,7 @@ const dated =
       headers: { location: '/login', date: new Date(Date.now() + aheadMs).toUTCString() },
     })
 
-test('doctor finds nothing wrong with a service that allows each origin [C-137]', async () => {
+test('doctor finds nothing wrong with a service that allows each origin', async () => {
   expect(await checksOf({ authorize: dated(0) }, 'https://app.example.com')).toEqual({ bad: {}, skipped: {} })
 })
 
@@ -66,13 +66,13 @@ test.each<[what: string, answers: Parameters<typeof checksOf>[0], cause: string]
     { token: () => Promise.reject(new TypeError('fetch failed')) },
     'token endpoint does not respond',
   ],
-])('doctor finds %s, and makes no check of the client then [C-137]', async (_, answers, cause) => {
+])('doctor finds %s, and makes no check of the client then', async (_, answers, cause) => {
   const { bad, skipped } = await checksOf(answers)
   expect(bad).toEqual({ 'authorization server': expect.stringContaining(cause) })
   expect(Object.keys(skipped)).toEqual(['client', 'redirect URI', 'dialect', 'PKCE', 'clock'])
 })
 
-test('doctor finds a token endpoint that took a code which does not exist [C-137]', async () => {
+test('doctor finds a token endpoint that took a code which does not exist', async () => {
   const { bad } = await checksOf({ token: () => Response.json({ access_token: 'a', refresh_token: 'b' }) })
   expect(bad).toEqual({ 'authorization server': expect.stringContaining('token endpoint') })
 })
@@ -80,14 +80,14 @@ test('doctor finds a token endpoint that took a code which does not exist [C-137
 test.each([
   ['invalid_client with status 400', Response.json({ error: 'invalid_client' }, { status: 400 })],
   ['another error with status 401', Response.json({ error: 'unauthorized' }, { status: 401 })],
-])('doctor reads %s as an unknown client, without which it cannot check the rest [C-137]', async (_, response) => {
+])('doctor reads %s as an unknown client, without which it cannot check the rest', async (_, response) => {
   const authorize = (): Response => new Response('', { status: 400 })
   const { bad, skipped } = await checksOf({ token: () => response, authorize })
   expect(bad).toEqual({ client: expect.stringContaining('unknown') })
   expect(skipped).toMatchObject({ 'redirect URI': 'no client', dialect: 'no client', PKCE: 'no client' })
 })
 
-test('doctor does not check PKCE if the redirect URI is refused [C-137]', async () => {
+test('doctor does not check PKCE if the redirect URI is refused', async () => {
   const { bad, skipped } = await checksOf({ authorize: () => new Response('', { status: 400 }) })
   expect(Object.keys(bad)).toEqual(['redirect URI'])
   expect(skipped).toMatchObject({ PKCE: 'no redirect URI' })
@@ -100,7 +100,7 @@ test.each([
     [80, 3000],
     ['http://127.0.0.1:80/callback?a=b', 'http://127.0.0.1:3000/callback?a=b'],
   ],
-])('with the ports %j, doctor asks for the redirect URIs %j, as a login does [C-137]', async (ports, expected) => {
+])('with the ports %j, doctor asks for the redirect URIs %j, as a login does', async (ports, expected) => {
   const asked: (string | null)[] = []
   const config = createAuthConfig({
     authUrl,
@@ -131,14 +131,14 @@ test.each([
   ['60 s behind', -60_000, {}],
   ['60.001 s behind', -60_001, { clock: 'The clock of the service is 60 s behind.' }],
   ['an hour behind', -3_600_000, { clock: 'The clock of the service is 3600 s behind.' }],
-])('doctor compares the clock of a service that is %s with its own [C-137]', async (_, aheadMs, expected) => {
+])('doctor compares the clock of a service that is %s with its own', async (_, aheadMs, expected) => {
   // A Date header has whole seconds.
   vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 - aheadMs })
   onTestFinished(() => void vi.useRealTimers())
   expect((await checksOf({ authorize: dated(aheadMs) })).bad).toEqual(expected)
 })
 
-test('doctor skips the clock for a Date header that is no date [C-137]', async () => {
+test('doctor skips the clock for a Date header that is no date', async () => {
   const headers = { location: '/login', date: 'now' }
   const { bad, skipped } = await checksOf({ authorize: () => new Response(null, { status: 302, headers }) })
   expect({ bad, skipped }).toEqual({ bad: {}, skipped: { clock: 'no response has a Date header' } })
@@ -150,7 +150,7 @@ test.each<[what: string, search: Answer]>([
   ['text', () => Response.json('success')],
   ['another object', () => Response.json({ ok: true })],
   ['an envelope with status 404', () => Response.json({ success: false }, { status: 404 })],
-])('doctor does not take %s for the API, and then skips CORS [C-137]', async (_, search) => {
+])('doctor does not take %s for the API, and then skips CORS', async (_, search) => {
   const { bad, skipped } = await checksOf({ search }, 'https://app.example.com')
   expect(bad).toEqual({ API: expect.stringContaining('is not the API') })
   expect(skipped).toMatchObject({ CORS: 'no API' })
@@ -171,7 +171,7 @@ async function probeWith(onRequest: (...request: Parameters<typeof fetch>) => vo
   await probe(config, { origin: 'https://app.example.com' })
 }
 
-test('doctor gives each of its requests a time limit, and follows no redirect [C-137]', async () => {
+test('doctor gives each of its requests a time limit, and follows no redirect', async () => {
   const sent: unknown[] = []
   await probeWith((_, init) => void sent.push({ signal: init?.signal, redirect: init?.redirect }))
   expect(
@@ -180,7 +180,7 @@ test('doctor gives each of its requests a time limit, and follows no redirect [C
   expect(sent).not.toContainEqual(expect.objectContaining({ redirect: undefined }))
 })
 
-test('doctor asks the API for a search without a token, and whether a page may send one with it [C-137]', async () => {
+test('doctor asks the API for a search without a token, and whether a page may send one with it', async () => {
   const sent: unknown[] = []
   await probeWith((input, { method, headers, body } = {}) => {
     if (String(input) === `${baseUrl}/api/llm_models/search`) sent.push({ method, headers, body })

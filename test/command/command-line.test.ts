@@ -25,12 +25,12 @@ test.each([
   [['status', '-profile', 'x'], 'there is no option -profile; did you mean --profile?'],
   [['login', '-auth-url=x'], 'there is no option -auth-url; did you mean --auth-url?'],
   [['login', '-secret-of-mine'], 'there is no option -s'],
-])('%j is refused with what to write [C-137]', (args, message) => {
+])('%j is refused with what to write', (args, message) => {
   expect(refusal(args)).toBe(message)
 })
 
 test.each([[['--json']], [['constructor']], [['a-secret-that-is-too-long-for-a-name']], [['a secret']]])(
-  '%j names no command, and is not quoted if it may be a secret [C-137]',
+  '%j names no command, and is not quoted if it may be a secret',
   (args) => {
     const message = refusal(args)
     expect(message).toMatch(/the commands are login, logout, status, token, fetch, doctor$/)
@@ -48,11 +48,11 @@ test.each([
   [['status', '--profile', ''], '--profile takes letters, digits, dots and dashes'],
   [['status', '--profile', 'a/b'], '--profile takes letters, digits, dots and dashes'],
   [['status', '--profile', 'a'.repeat(65)], '--profile takes letters, digits, dots and dashes'],
-])('%j is refused [C-137]', (args, message) => {
+])('%j is refused', (args, message) => {
   expect(refusal(args)).toBe(message)
 })
 
-test('the name of a command and its options are read in any order, and --help wins [C-137]', () => {
+test('the name of a command and its options are read in any order, and --help wins', () => {
   expect(readCommandLine(['--json', 'login', '--ports', '1,2', '--profile', 'a.b-c'])).toEqual({
     name: 'login',
     profile: 'a.b-c',
@@ -69,7 +69,7 @@ const ofService = ['auth-url', 'base-url', 'client-id', 'client-secret-file', 'r
 test.each([
   ['login', [...ofService, 'timeout']],
   ['doctor', [...ofService, 'origin']],
-])('%s takes the options %j [C-137]', (name, options) => {
+])('%s takes the options %j', (name, options) => {
   expect(readCommandLine([name, ...options.map((option) => `--${option}=x`)])).toEqual({
     name,
     profile: 'default',

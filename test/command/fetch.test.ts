@@ -38,7 +38,7 @@ async function machine(user: 'signed in' | 'signed out' = 'signed in'): Promise<
 const fetched = (...rest: string[]) => fetchPath({ name: 'fetch', profile: 'default', output: 'text', flags: {}, rest })
 
 describe('the body of a response', () => {
-  test('is printed as it is, and in a terminal without the characters that the terminal obeys [C-137]', async () => {
+  test('is printed as it is, and in a terminal without the characters that the terminal obeys', async () => {
     await machine()
     const { isTTY } = process.stdout
     onTestFinished(() => {
@@ -50,7 +50,7 @@ describe('the body of a response', () => {
     expect((await fetched('GET', '/api/x')).text).toBe('text [31m and  more\n\twith a line\n')
   })
 
-  test('is text in JSON if it is no JSON [C-137]', async () => {
+  test('is text in JSON if it is no JSON', async () => {
     await machine()
     expect(await fetched('GET', '/api/x')).toMatchObject({ exitCode: 0, json: { status: 200, body } })
   })
@@ -61,7 +61,7 @@ test.each([
   [['GET', '/api/status/404'], 'agent-auth: the API responded with 404\n'],
   [['POST', '/api/status/415'], "agent-auth: the API responded with 415; it needs a BODY, such as '{}'\n"],
   [['POST', '/api/status/415', '{}'], 'agent-auth: the API responded with 415\n'],
-])('a response to %j says %j on stderr [C-137]', async (call, text) => {
+])('a response to %j says %j on stderr', async (call, text) => {
   await machine()
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   onTestFinished(() => write.mockRestore())
@@ -72,34 +72,31 @@ test.each([
 test.each([
   [['GET', '/api/x'], undefined],
   [['POST', '/api/x', '{}'], 'application/json'],
-])(
-  'the request of %j has the header Accept: application/json, and the Content-Type %s [C-137]',
-  async (call, contentType) => {
-    await machine()
-    const received = once(server, 'request') as Promise<[IncomingMessage]>
-    await fetched(...call)
-    const [{ headers }] = await received
-    expect({ accept: headers.accept, contentType: headers['content-type'] }).toEqual({
-      accept: 'application/json',
-      contentType,
-    })
-  },
-)
+])('the request of %j has the header Accept: application/json, and the Content-Type %s', async (call, contentType) => {
+  await machine()
+  const received = once(server, 'request') as Promise<[IncomingMessage]>
+  await fetched(...call)
+  const [{ headers }] = await received
+  expect({ accept: headers.accept, contentType: headers['content-type'] }).toEqual({
+    accept: 'application/json',
+    contentType,
+  })
+})
 
-test.each([['G-T'], [''], ['CONNECT'], ['TRACK']])('the method %j is refused [C-137]', async (method) => {
+test.each([['G-T'], [''], ['CONNECT'], ['TRACK']])('the method %j is refused', async (method) => {
   await machine()
   expect(await fetched(method, '/api/x').catch((error) => error)).toBeInstanceOf(UsageError)
 })
 
 test.each(['api/x', '', 'https://evil.example/', '//evil.example/', '\\\\evil.example'])(
-  'the path %j is refused [C-137]',
+  'the path %j is refused',
   async (path) => {
     await machine()
     expect(await fetched('GET', path).catch((error) => error)).toBeInstanceOf(UsageError)
   },
 )
 
-test('a request of a user who is signed out is not sent [C-137]', async () => {
+test('a request of a user who is signed out is not sent', async () => {
   await machine('signed out')
   expect(await failure(fetched('GET', '/api/x'))).toMatchObject({ code: 'login_required' })
 })

@@ -49,7 +49,7 @@ async function server(): Promise<string> {
   return `http://127.0.0.1:${await listen(app)}`
 }
 
-test('a login at an address where nothing runs ends before the browser opens, and names the option [C-137]', async () => {
+test('a login at an address where nothing runs ends before the browser opens, and names the option', async () => {
   const url = await refusingOrigin()
   expect(await loginAt(url)).toMatchObject({
     code: 'temporarily_unavailable',
@@ -67,18 +67,18 @@ test.each<[what: string, fetch: typeof globalThis.fetch]>([
   ],
   ['whose certificate is unknown here', () => Promise.reject(new TypeError('x', { cause: { code: 'ESOMETHING' } }))],
   ['whose failure has a code that is no text', () => Promise.reject(new TypeError('x', { cause: { code: Symbol() } }))],
-])('a server %s is not refused, because its page may say more [C-137]', async (_, fetch) => {
+])('a server %s is not refused, because its page may say more', async (_, fetch) => {
   await requireServer(configWith({ fetch }), 10)
 })
 
-test('a login waits three seconds at most for a sign of its server [C-137]', async () => {
+test('a login waits three seconds at most for a sign of its server', async () => {
   const limit = vi.spyOn(AbortSignal, 'timeout')
   await requireServer(configWith({ fetch: async () => new Response('') }))
   expect(limit.mock.calls).toEqual([[3_000]])
 })
 
 test.each([true, false])(
-  'on a terminal (%s), a login says at once what to do if the browser shows an error [C-137]',
+  'on a terminal (%s), a login says at once what to do if the browser shows an error',
   async (isTTY) => {
     const before = Object.getOwnPropertyDescriptor(process.stderr, 'isTTY')
     Object.defineProperty(process.stderr, 'isTTY', { value: isTTY, configurable: true })
@@ -96,7 +96,7 @@ test.each([true, false])(
   },
 )
 
-test('a login whose browser shows nothing prints the URL once, and names --no-browser at the end [C-132 C-136]', async () => {
+test('a login whose browser shows nothing prints the URL once, and names --no-browser at the end', async () => {
   const url = await server()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -49,7 +49,7 @@ socket.resume().on('close', () => process.exit(${code})).write(JSON.stringify(pr
   return { settled, args: JSON.parse(String(args)) as string[], end: () => void socket.end() }
 }
 
-test.each(platforms)('on %s, a program %s that fails late is a failure [C-136]', async (platform, program) => {
+test.each(platforms)('on %s, a program %s that fails late is a failure', async (platform, program) => {
   const { settled, end } = await opening(platform, program, 3)
   await vi.advanceTimersByTimeAsync(60_000)
   end()
@@ -57,7 +57,7 @@ test.each(platforms)('on %s, a program %s that fails late is a failure [C-136]',
 })
 
 test.each(platforms)(
-  'on %s, a program %s gets the whole URL, and is no failure if it ends well [C-136]',
+  'on %s, a program %s gets the whole URL, and is no failure if it ends well',
   async (platform, program, given) => {
     const { settled, args, end } = await opening(platform, program, 0)
     end()

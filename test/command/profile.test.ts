@@ -41,7 +41,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs())
 
 describe('the settings of a login', () => {
-  test('are flags before the environment before those of the last login [C-137]', async () => {
+  test('are flags before the environment before those of the last login', async () => {
     const storage = memoryStorage()
     const [second, third] = ['https://second.example.com', 'https://third.example.com']
     expect(await chooseSettings(storage, 'x', flags)).toEqual(settings)
@@ -58,7 +58,7 @@ describe('the settings of a login', () => {
     expect(await chooseSettings(storage, 'x', given)).toEqual({ ...expected, clientSecretFile: undefined })
   })
 
-  test('keep the secret file of the same client at the same service alone, by its whole path [C-137]', async () => {
+  test('keep the secret file of the same client at the same service alone, by its whole path', async () => {
     const storage = memoryStorage()
     const file = join(freshFolder(), 'secret')
     const { clientSecretFile } = await chooseSettings(storage, 'x', {
@@ -74,7 +74,7 @@ describe('the settings of a login', () => {
     expect(await secretFor({ 'auth-url': 'https://other.example.com' })).toBe(undefined)
   })
 
-  test('keep the ports of the same redirect URI, client and service alone [C-137]', async () => {
+  test('keep the ports of the same redirect URI, client and service alone', async () => {
     const storage = memoryStorage()
     const portsFor = async (change: object) => (await chooseSettings(storage, 'x', { ...flags, ...change })).ports
     expect(await portsFor({})).toBe(undefined)
@@ -88,7 +88,7 @@ describe('the settings of a login', () => {
     expect(await portsFor({ 'auth-url': 'https://other.example.com' })).toBe(undefined)
   })
 
-  test('name a secret file that is not there, or is empty, and read one with any line end [C-137]', async () => {
+  test('name a secret file that is not there, or is empty, and read one with any line end', async () => {
     const storage = memoryStorage()
     const file = join(freshFolder(), 'secret')
     const chosen = await chooseSettings(storage, 'x', { ...flags, 'client-secret-file': file })
@@ -121,7 +121,7 @@ describe('the settings of a login', () => {
     JSON.stringify({ ...settings, ports: [65_536] }),
     JSON.stringify({ ...settings, ports: [1.5] }),
     JSON.stringify({ ...settings, ports: [-1] }),
-  ])('are not read from %j [C-137]', async (text) => {
+  ])('are not read from %j', async (text) => {
     const storage = memoryStorage()
     await storage.setItem('agent-auth:profile:x', text)
     expect(await failure(openProfile(storage, 'x'))).toMatchObject({ code: 'login_required' })
@@ -132,14 +132,14 @@ describe('the settings of a login', () => {
 describe('the session of an earlier login', () => {
   const config = createAuthConfig(settings)
 
-  test('stays if the next login is of the same client at the same service [C-137]', async () => {
+  test('stays if the next login is of the same client at the same service', async () => {
     const storage = memoryStorage()
     expect(await replacedProfile(storage, 'x', config)).toBe(undefined)
     await saveSettings(storage, 'x', settings)
     expect(await replacedProfile(storage, 'x', config)).toBe(undefined)
   })
 
-  test('is found if the next login is elsewhere, also without its secret file [C-137]', async () => {
+  test('is found if the next login is elsewhere, also without its secret file', async () => {
     const storage = memoryStorage()
     const earlier = { ...settings, clientId: 'earlier' }
     await profileOf(storage, 'x', earlier).session.signIn(tokensWith())
@@ -148,7 +148,7 @@ describe('the session of an earlier login', () => {
     expect((await replaced?.session.ready())?.status).toBe('signed-in')
   })
 
-  test('does not keep the user from a login if this version refuses its settings [C-137]', async () => {
+  test('does not keep the user from a login if this version refuses its settings', async () => {
     const storage = memoryStorage()
     await saveSettings(storage, 'x', { ...settings, authUrl: 'ftp://x' })
     expect(await replacedProfile(storage, 'x', config)).toBe(undefined)
@@ -162,12 +162,12 @@ describe('the storage', () => {
     [{ XDG_CONFIG_HOME: '', HOME: '/h' }, '/h/.config/agent-auth/sessions.json'],
     // Only Windows has a folder for settings there.
     [{ APPDATA: '/d', HOME: '/h' }, '/h/.config/agent-auth/sessions.json'],
-  ])('of %j is at %s [C-137]', (env, path) => {
+  ])('of %j is at %s', (env, path) => {
     vi.stubEnv('HOME', env.HOME)
     expect(whereStorage(env)).toBe(`The storage is ${path}. AGENT_AUTH_HOME sets another folder.`)
   })
 
-  test('half written has no profile, and is not removed by a look at it [D-22]', async () => {
+  test('half written has no profile, and is not removed by a look at it', async () => {
     const folder = process.env.AGENT_AUTH_HOME ?? ''
     mkdirSync(folder, { mode: 0o700 })
     const text = '{"v":1,"records":{"agent-auth:profile:x":"{'
@@ -177,7 +177,7 @@ describe('the storage', () => {
     expect(readFileSync(join(folder, 'sessions.json'), 'utf8')).toBe(text)
   })
 
-  test('of a newer version is named by doctor with its path, and no check of the service is made [C-057]', async () => {
+  test('of a newer version is named by doctor with its path, and no check of the service is made', async () => {
     const folder = process.env.AGENT_AUTH_HOME ?? ''
     mkdirSync(folder, { mode: 0o700 })
     writeFileSync(join(folder, 'sessions.json'), '{"v":2}', { mode: 0o600 })
@@ -189,7 +189,7 @@ describe('the storage', () => {
     expect(result.text.split('\n')).toHaveLength(2)
   })
 
-  test('that is right lets doctor say in text what is missing, and what it skipped [C-137]', async () => {
+  test('that is right lets doctor say in text what is missing, and what it skipped', async () => {
     const line = { name: 'doctor', profile: 'default', output: 'text', rest: [] } as const
     const { text } = await doctor({ ...line, flags: {} })
     expect(text).toMatch(

@@ -154,14 +154,14 @@ describe('an option that is only inherited from the prototype of all objects', (
     for (const name of names) expect(await inheriting({ [name]: wrong }, () => outcome(call))).toEqual(expected)
   })
 
-  it('the endpoints of a config, and its secret, are own members [C-001]', async () => {
+  it('the endpoints of a config, and its secret, are own members', async () => {
     const evil = 'https://evil.example'
     const inherited = { tokenEndpoint: evil, authorizationEndpoint: evil, clientSecret: 'secret', scope: 'all' }
     const polluted = await inheriting(inherited, () => createAuthConfig(plainOptions))
     expect(JSON.stringify(polluted)).toBe(JSON.stringify(createAuthConfig(plainOptions)))
   })
 
-  it('startLogin sends neither an inherited state nor inherited params [C-018]', async () => {
+  it('startLogin sends neither an inherited state nor inherited params', async () => {
     const { url, pending } = await inheriting(
       { state: 'a'.repeat(43), params: { prompt: 'none' }, returnTo: '/x' },
       () => startLogin(config),

@@ -104,7 +104,7 @@ describe('checking options', () => {
     expect(await check({ [name]: value })).toMatchObject(invalid(what))
   })
 
-  it('no value is quoted, nor a name that could be one [C-063]', async () => {
+  it('no value is quoted, nor a name that could be one', async () => {
     const token = secret('token where a name belongs')
     for (const value of [token, [token], { [token]: token }])
       for (const name of ['timeoutMs', 'mode', 'place'])

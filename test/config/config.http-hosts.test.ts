@@ -20,7 +20,7 @@ const inNetwork = {
 }
 
 describe('allowHttpHosts', () => {
-  it('lets service URLs and endpoints have http at these exact hosts, on any port [C-009]', () => {
+  it('lets service URLs and endpoints have http at these exact hosts, on any port', () => {
     expect(createAuthConfig({ ...optionsWith(), ...inNetwork, allowHttpHosts })).toMatchObject({
       ...inNetwork,
       baseUrl: 'http://agent-service:4002/prefix',
@@ -36,19 +36,19 @@ describe('allowHttpHosts', () => {
     ['user info at the host', 'http://user@agent-service:4001'],
     ['another scheme', 'ws://agent-service:4001'],
     ['a relative scheme', '//agent-service:4001'],
-  ])('refuses %s [C-009]', async (_, authUrl) => {
+  ])('refuses %s', async (_, authUrl) => {
     expect(await failure(() => createAuthConfig({ ...optionsWith(), authUrl, allowHttpHosts }))).toMatchObject(invalid)
   })
 
   it.each([['*'], ['agent-service:4001'], ['.agent-service'], ['http://agent-service'], ['Agent-Service'], ['']])(
-    'takes %j for a name that is not the host: no pattern, no port, no URL [C-009]',
+    'takes %j for a name that is not the host: no pattern, no port, no URL',
     async (name) => {
       const options = { ...optionsWith(), authUrl: inNetwork.authUrl, allowHttpHosts: [name] }
       expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
     },
   )
 
-  it('does not count for the redirect URI, which the browser of the user loads [C-009]', async () => {
+  it('does not count for the redirect URI, which the browser of the user loads', async () => {
     const options = { ...optionsWith(), redirectUri: 'http://agent-service/auth/callback', allowHttpHosts }
     expect(await failure(() => createAuthConfig(options))).toMatchObject({
       ...invalid,
@@ -56,7 +56,7 @@ describe('allowHttpHosts', () => {
     })
   })
 
-  it.each(['authUrl', 'baseUrl'])('is named by the message about %s with http [C-009]', async (name) => {
+  it.each(['authUrl', 'baseUrl'])('is named by the message about %s with http', async (name) => {
     const options = { ...optionsWith(), [name]: 'http://agent-service:4001' }
     const message = `${name} must be an https URL, or http on loopback or at a host of allowHttpHosts, without user info`
     expect(await failure(() => createAuthConfig(options))).toMatchObject({
@@ -65,7 +65,7 @@ describe('allowHttpHosts', () => {
     })
   })
 
-  it('is not named by the message about the redirect URI [C-009]', async () => {
+  it('is not named by the message about the redirect URI', async () => {
     const options = { ...optionsWith(), redirectUri: 'http://agent-service/auth/callback' }
     expect(await failure(() => createAuthConfig(options))).toMatchObject({
       ...invalid,
@@ -73,7 +73,7 @@ describe('allowHttpHosts', () => {
     })
   })
 
-  it.each(['document', 'importScripts'])('refuses these hosts in a browser, where %s exists [C-009]', async (name) => {
+  it.each(['document', 'importScripts'])('refuses these hosts in a browser, where %s exists', async (name) => {
     vi.stubGlobal(name, {})
     const options = { ...optionsWith(), ...inNetwork, allowHttpHosts }
     expect(await failure(() => createAuthConfig(options))).toMatchObject({
@@ -117,7 +117,7 @@ describe('allowHttpHosts', () => {
 })
 
 describe('allowHttpHosts of calls', () => {
-  it('lets the bearer fetch send the token to these hosts, and to no other one over http [C-090]', async () => {
+  it('lets the bearer fetch send the token to these hosts, and to no other one over http', async () => {
     const api = apiStub(() => new Response())
     const baseUrl = 'http://agent-service:4002'
     const call = createBearerFetch('token', { baseUrl, allowHttpHosts, fetch: api.fetch })
@@ -131,13 +131,13 @@ describe('allowHttpHosts of calls', () => {
       expect(await failure(() => createBearerFetch('token', targets))).toMatchObject(invalid)
   })
 
-  it('lets the API client have such a base URL [C-009]', async () => {
+  it('lets the API client have such a base URL', async () => {
     const options = { baseUrl: 'http://agent-service:4002', fetch: async () => new Response() }
     expect(() => createAgentApi({ ...options, allowHttpHosts })).not.toThrow()
     expect(await failure(() => createAgentApi(options))).toMatchObject(invalid)
   })
 
-  it('lets the sessions of a backend call the API there [C-090]', async () => {
+  it('lets the sessions of a backend call the API there', async () => {
     const api = apiStub(() => new Response())
     const config = createAuthConfig({ ...optionsWith(), ...inNetwork, allowHttpHosts })
     const context = { config, injectedFetch: api.fetch } as Parameters<typeof apiFetch>[0]

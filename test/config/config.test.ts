@@ -75,24 +75,21 @@ const urls: [url: string, asService: boolean, asRedirect: boolean][] = [
 ]
 
 describe('service and redirect URLs', () => {
-  it.each(urls)(
-    '%j: as authUrl, baseUrl or endpoint %s, as redirectUri %s [C-009]',
-    async (url, asService, asRedirect) => {
-      for (const [name, accepted] of [
-        ['authUrl', asService],
-        ['baseUrl', asService],
-        ['authorizationEndpoint', asService],
-        ['tokenEndpoint', asService],
-        ['redirectUri', asRedirect],
-      ] as const) {
-        const create = () => createAuthConfig({ ...optionsWith(), [name]: url })
-        if (accepted) expect(create(), name).toHaveProperty('clientId', 'app')
-        else expect(await failure(create), name).toMatchObject({ ...invalid, message: expect.stringContaining(name) })
-      }
-    },
-  )
+  it.each(urls)('%j: as authUrl, baseUrl or endpoint %s, as redirectUri %s', async (url, asService, asRedirect) => {
+    for (const [name, accepted] of [
+      ['authUrl', asService],
+      ['baseUrl', asService],
+      ['authorizationEndpoint', asService],
+      ['tokenEndpoint', asService],
+      ['redirectUri', asRedirect],
+    ] as const) {
+      const create = () => createAuthConfig({ ...optionsWith(), [name]: url })
+      if (accepted) expect(create(), name).toHaveProperty('clientId', 'app')
+      else expect(await failure(create), name).toMatchObject({ ...invalid, message: expect.stringContaining(name) })
+    }
+  })
 
-  it.each([undefined, null, 7, {}, new URL(authUrl)])('%j is no URL text [C-009]', async (value) => {
+  it.each([undefined, null, 7, {}, new URL(authUrl)])('%j is no URL text', async (value) => {
     for (const name of ['authUrl', 'baseUrl', 'redirectUri']) {
       const options = { ...optionsWith(), [name]: value } as AuthConfigOptions
       expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
@@ -106,7 +103,7 @@ describe('service and redirect URLs', () => {
     ['https://auth.example.com/tenant/a', 'https://auth.example.com/tenant/a'],
     ['https://auth.example.com/Tenant/a/', 'https://auth.example.com/Tenant/a'],
     ['https://auth.example.com/%7etenant', 'https://auth.example.com/%7etenant'],
-  ])('the path prefix of %s is kept and no slash is doubled [C-009]', async (url, prefix) => {
+  ])('the path prefix of %s is kept and no slash is doubled', async (url, prefix) => {
     const config = configWith({ authUrl: url, baseUrl: url })
     expect(config).toMatchObject({
       authUrl: prefix,
@@ -119,7 +116,7 @@ describe('service and redirect URLs', () => {
     expect(login.pending.tokenEndpoint).toBe(`${prefix}/auth/v1/token`)
   })
 
-  it('a refused URL is not quoted, with any secret in it [C-009 C-063]', async () => {
+  it('a refused URL is not quoted, with any secret in it', async () => {
     const password = secret('password in a URL')
     for (const url of [`https://me:${password}@auth.example.com`, `https://auth.example.com:${password}`])
       for (const name of ['authUrl', 'baseUrl', 'redirectUri'])
@@ -133,7 +130,7 @@ describe('service and redirect URLs', () => {
     'https://app.example.com:443/cb',
     'https://APP.example.com/a/../cb',
     'https://app.example.com/cb?a=b%20c+d',
-  ])('%s goes out byte for byte in both requests [C-010]', async (redirect) => {
+  ])('%s goes out byte for byte in both requests', async (redirect) => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ redirectUri: redirect, fetch })
     expect(config.redirectUri).toBe(redirect)
@@ -174,31 +171,28 @@ describe('other options', () => {
     ['clientSecret', ''],
     ['clientSecret', 7],
     ['clientSecret', null],
-  ])('%s %j is refused when the configuration is made [C-007 C-016 C-037]', async (name, value) => {
+  ])('%s %j is refused when the configuration is made', async (name, value) => {
     const options = { ...optionsWith(), [name]: value } as AuthConfigOptions
     expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
   })
 
-  it.each(['authUrl', 'baseUrl', 'redirectUri', 'clientId'])(
-    '%s that is not set is called missing [C-007 C-016]',
-    async (name) => {
-      for (const value of [undefined, '']) {
-        const error = await failure(() => createAuthConfig({ ...optionsWith(), [name]: value } as AuthConfigOptions))
-        expect(error).toMatchObject({ ...invalid, message: `Configuration: ${name} is missing.` })
-      }
-    },
-  )
+  it.each(['authUrl', 'baseUrl', 'redirectUri', 'clientId'])('%s that is not set is called missing', async (name) => {
+    for (const value of [undefined, '']) {
+      const error = await failure(() => createAuthConfig({ ...optionsWith(), [name]: value } as AuthConfigOptions))
+      expect(error).toMatchObject({ ...invalid, message: `Configuration: ${name} is missing.` })
+    }
+  })
 
-  it('an empty clientSecret is called empty [C-007]', async () => {
+  it('an empty clientSecret is called empty', async () => {
     const message = 'Configuration: clientSecret is empty. Set it or remove it.'
     expect(await failure(() => configWith({ clientSecret: '' }))).toMatchObject({ ...invalid, message })
   })
 
-  it.each([1_000, 10_000, 60_000])('timeoutMs %d is within bounds [C-037]', (timeoutMs) => {
+  it.each([1_000, 10_000, 60_000])('timeoutMs %d is within bounds', (timeoutMs) => {
     expect(configWith({ timeoutMs }).timeoutMs).toBe(timeoutMs)
   })
 
-  it('defaults, and a result that later changes to the options do not reach [C-009 C-016 C-037]', () => {
+  it('defaults, and a result that later changes to the options do not reach', () => {
     const options = optionsWith()
     const config = createAuthConfig(options)
     expect(config).toMatchObject({
@@ -214,12 +208,12 @@ describe('other options', () => {
     expect(Object.isFrozen(config)).toBe(true)
   })
 
-  it('defaults that are written out change nothing [C-016 C-038]', () => {
+  it('defaults that are written out change nothing', () => {
     const defaults = { basicEncoding: 'form', dialect: 'service', issuerParameter: 'optional' } as const
     expect(JSON.stringify(configWith(defaults))).toBe(JSON.stringify(configWith()))
   })
 
-  it('what a listener throws does not reach the caller [C-064]', async () => {
+  it('what a listener throws does not reach the caller', async () => {
     const { fetch } = scriptedFetch(() => json({ access_token: 'x' }))
     const seen: string[] = []
     const config = configWith({
@@ -233,7 +227,7 @@ describe('other options', () => {
     expect(seen).toEqual(['token_request'])
   })
 
-  it('the fetch of the options is called without a receiver, the platform one looked up at each call [C-036]', async () => {
+  it('the fetch of the options is called without a receiver, the platform one looked up at each call', async () => {
     const receivers: unknown[] = []
     const answering = function (this: unknown): Promise<Response> {
       receivers.push(this)
@@ -249,14 +243,14 @@ describe('other options', () => {
 })
 
 describe('client secrets in browsers', () => {
-  it.each(['document', 'importScripts'])('a client secret is refused where %s exists [C-039]', async (name) => {
+  it.each(['document', 'importScripts'])('a client secret is refused where %s exists', async (name) => {
     vi.stubGlobal(name, name === 'document' ? {} : () => {})
     const error = await failure(() => configWith({ clientSecret: secret('client secret') }))
     expect(error).toMatchObject(invalid)
     expect(configWith().clientKind).toBe('public')
   })
 
-  it('and accepted on a server [C-039]', () => {
+  it('and accepted on a server', () => {
     expect(configWith({ clientSecret: secret('client secret') }).clientKind).toBe('confidential')
   })
 })

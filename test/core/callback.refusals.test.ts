@@ -44,7 +44,7 @@ const registered: [error: string, remedy: RegExp][] = [
 
 describe('refusals', () => {
   it.each(registered)(
-    'the message of a login refused with %s names it, and who has to do what [C-022 F020]',
+    'the message of a login refused with %s names it, and who has to do what',
     async (error, remedy) => {
       const pending = await begin()
       const { message } = await failure(() => readCallback(pending, callbackUrl(pending, { error }), at))
@@ -62,13 +62,13 @@ describe('refusals', () => {
     'Invalid_Scope',
     'login_required interaction_required',
     'eyJhbGciOiJIUzI1NiJ9.e30.x',
-  ])('a code that is not registered, %j, is not quoted in the message [C-024]', async (error) => {
+  ])('a code that is not registered, %j, is not quoted in the message', async (error) => {
     const pending = await begin()
     const refused = await failure(() => readCallback(pending, callbackUrl(pending, { error }), at))
     expect(refused.message).toBe('The service refused the login: see details.error. Start the login again.')
   })
 
-  it('a denial with a valid state is typed, with the place to go back to [C-022 F020]', async () => {
+  it('a denial with a valid state is typed, with the place to go back to', async () => {
     const pending = await begin()
     const url = callbackUrl(pending, {
       error: 'access_denied',
@@ -96,14 +96,14 @@ describe('refusals', () => {
     ['something_new', false],
     ['server_error', true],
     ['temporarily_unavailable', true],
-  ])('error=%s: login_failed, retryable %s [C-022]', async (error, retryable) => {
+  ])('error=%s: login_failed, retryable %s', async (error, retryable) => {
     const pending = await begin()
     const read = () => readCallback(pending, callbackUrl(pending, { error }), at)
     expect(await failure(read)).toMatchObject({ code: 'login_failed', retryable, details: { error } })
   })
 
   it.each(['?code=c&error=access_denied', '?error=server_error&code=c'])(
-    'a callback with code and error together is malformed: %s [C-023]',
+    'a callback with code and error together is malformed: %s',
     async (query) => {
       const pending = await begin()
       const read = () => readCallback(pending, `${redirectUri}${query}&state=${pending.state}`, at)
@@ -113,13 +113,13 @@ describe('refusals', () => {
     },
   )
 
-  it('a callback with neither code nor error is malformed [C-023]', async () => {
+  it('a callback with neither code nor error is malformed', async () => {
     const pending = await begin()
     const read = () => readCallback(pending, callbackUrl(pending, {}), at)
     expect(await failure(read)).toMatchObject({ code: 'callback_malformed' })
   })
 
-  it('error_description is capped and keeps only the characters of the RFC [C-024]', async () => {
+  it('error_description is capped and keeps only the characters of the RFC', async () => {
     const pending = await begin()
     const described = async (text: string) => {
       const query = { error: 'server_error', error_description: text, error_uri: `https://e.com/${text}` }
@@ -152,13 +152,13 @@ describe('refusals', () => {
     '/e',
     'file:///etc/passwd',
     'httpx://e.com',
-  ])('error_uri %s is dropped [C-024]', async (uri) => {
+  ])('error_uri %s is dropped', async (uri) => {
     const pending = await begin()
     const read = () => readCallback(pending, callbackUrl(pending, { error: 'server_error', error_uri: uri }), at)
     expect((await failure(read)).details).toEqual({ error: 'server_error', returnTo: '/deep?link#here' })
   })
 
-  it('the error code itself is capped and cleaned [C-024]', async () => {
+  it('the error code itself is capped and cleaned', async () => {
     const pending = await begin()
     const read = (error: string) => () => readCallback(pending, callbackUrl(pending, { error }), at)
     const { details, message } = await failure(read(`<b>${'x'.repeat(1_000)}`))
@@ -179,7 +179,7 @@ describe('the code', () => {
     ['4,096 characters', 'c'.repeat(4_096), true],
     ['4,097 characters', 'c'.repeat(4_097), false],
     ['1 MB', 'c'.repeat(1_000_000), false],
-  ])('a code of %s is accepted up to 4,096 characters [C-029]', async (_, code, accepted) => {
+  ])('a code of %s is accepted up to 4,096 characters', async (_, code, accepted) => {
     const config = configWith({ clock, fetch: scriptedFetch(() => json({ access_token: 'x' })).fetch })
     const { pending } = await startLogin(config)
     const read = () => readCallback(pending, callbackUrl(pending, { code }), at)
@@ -187,7 +187,7 @@ describe('the code', () => {
     else expect(await failure(read)).toMatchObject({ code: 'callback_malformed' })
   })
 
-  it('is opaque: it reaches the token endpoint as it came [C-029]', async () => {
+  it('is opaque: it reaches the token endpoint as it came', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ clock, fetch })
     for (const code of ['a b+c', '%41&state=x', '"\\\u00e9\u2603', 'a=b', '\r\n']) {
@@ -200,7 +200,7 @@ describe('the code', () => {
 
 describe('any input', () => {
   const urls = runs(2_000, 1_000_000)
-  it('any callback URL: a grant or a typed error, which quotes nothing [P-12 C-018 C-063]', urls.options, async () => {
+  it('any callback URL: a grant or a typed error, which quotes nothing', urls.options, async () => {
     const pending = await begin()
     const code = secret('code')
     const names = fc.constantFrom(
@@ -253,7 +253,7 @@ describe('any input', () => {
   })
 
   const kept = runs(1_000, 1_000_000)
-  it('any record that comes out of a storage: a grant or a typed error [P-12 C-012 C-063]', kept.options, async () => {
+  it('any record that comes out of a storage: a grant or a typed error', kept.options, async () => {
     const pending = await begin()
     const url = callbackUrl(pending, { code: 'c', iss: 'x' })
     const members = Object.keys(pending) as (keyof PendingLogin)[]
@@ -280,7 +280,7 @@ describe('any input', () => {
   })
 
   it.each([undefined, null, 'yesterday', Number.NaN])(
-    'a record made at %j does not count for ever [C-012]',
+    'a record made at %j does not count for ever',
     async (createdAtMs) => {
       const pending = { ...(await begin()), createdAtMs } as PendingLogin
       const error = await failure(() => readCallback(pending, callbackUrl(pending, { code: 'c' }), at))

@@ -16,7 +16,7 @@ async function begin(options: Parameters<typeof configWith>[0] = {}): Promise<Pe
 }
 
 describe('what is read', () => {
-  it('a good callback gives a grant, as text and as URL, absolute and relative [C-017 C-019]', async () => {
+  it('a good callback gives a grant, as text and as URL, absolute and relative', async () => {
     const pending = await begin()
     const url = callbackUrl(pending, { code: 'code-1' })
     for (const form of [url, new URL(url), url.slice(redirectUri.length), `/callback${url.slice(redirectUri.length)}`])
@@ -32,19 +32,16 @@ describe('what is read', () => {
     '?code=c&state=STATE#access_token=t',
     '?code=c&state=STATE#x=1&id_token=t',
     '?state=STATE#code=c',
-  ])('an answer in the fragment is refused: %s [C-017]', async (tail) => {
+  ])('an answer in the fragment is refused: %s', async (tail) => {
     const pending = await begin()
     const url = `${redirectUri}${tail.replace('STATE', pending.state)}`
     expect(await failure(() => readCallback(pending, url, at))).toMatchObject({ code: 'callback_malformed' })
   })
 
-  it.each(['#_=_', '#', '#/route', '#decode=1', '#section'])(
-    'another fragment is left alone: %s [C-017 F017]',
-    async (hash) => {
-      const pending = await begin()
-      expect(readCallback(pending, callbackUrl(pending, { code: 'c' }) + hash, at)).toHaveProperty('returnTo')
-    },
-  )
+  it.each(['#_=_', '#', '#/route', '#decode=1', '#section'])('another fragment is left alone: %s', async (hash) => {
+    const pending = await begin()
+    expect(readCallback(pending, callbackUrl(pending, { code: 'c' }) + hash, at)).toHaveProperty('returnTo')
+  })
 
   const doubled = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss'].flatMap((name) => [
     [name, 'the same value', (value: string) => `${name}=${value}`],
@@ -55,7 +52,7 @@ describe('what is read', () => {
     [name, 'an encoded name', (value: string) => `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=${value}`],
   ]) as [string, string, (value: string) => string][]
 
-  it.each(doubled)('a repeated %s is refused: %s [C-018]', async (name, _, again) => {
+  it.each(doubled)('a repeated %s is refused: %s', async (name, _, again) => {
     const pending = await begin()
     const values: Record<string, string> = {
       code: 'c',
@@ -75,7 +72,7 @@ describe('what is read', () => {
       })
   })
 
-  it.each(['code', 'state', 'error', 'iss'])('%s[] alone is not taken for %s [C-018]', async (name) => {
+  it.each(['code', 'state', 'error', 'iss'])('%s[] alone is not taken for %s', async (name) => {
     const pending = await begin()
     const value = name === 'state' ? pending.state : 'c'
     const query = new URLSearchParams({ code: 'c', state: pending.state })
@@ -84,7 +81,7 @@ describe('what is read', () => {
     expect(await failure(() => readCallback(pending, url, at))).toMatchObject({ code: 'callback_malformed' })
   })
 
-  it('empty values count as absent [C-018]', async () => {
+  it('empty values count as absent', async () => {
     const pending = await begin({ issuer: 'https://auth.example.com' })
     const read = (query: Record<string, string>) => () => readCallback(pending, callbackUrl(pending, query), at)
     expect(read({ code: 'c', error: '', error_description: '', iss: '' })()).toHaveProperty('returnTo')
@@ -93,7 +90,7 @@ describe('what is read', () => {
     expect(await failure(() => readCallback(pending, stateless, at))).toMatchObject({ code: 'state_mismatch' })
   })
 
-  it('fifty unknown parameters change nothing [C-031]', async () => {
+  it('fifty unknown parameters change nothing', async () => {
     const config = configWith({ clock, fetch: scriptedFetch(() => json({ access_token: 'x' })).fetch })
     const { pending } = await startLogin(config)
     const names = fc.stringMatching(/^[a-z_.]{1,10}$/).filter((name) => !/^(code|state|iss|error.*)$/.test(name))
@@ -122,7 +119,7 @@ describe('whose callback it is', () => {
     ['cut short', (state) => state.slice(0, -1)],
     ['with something after it', (state) => `${state}x`],
     ['encoded twice', (state) => encodeURIComponent(`${state}%00`)],
-  ])('a state that is %s: state_mismatch, for a code and for an error [C-019 C-022]', async (_, alter) => {
+  ])('a state that is %s: state_mismatch, for a code and for an error', async (_, alter) => {
     const pending = await begin()
     const state = alter(pending.state)
     for (const query of [{ code: 'c' }, { error: 'access_denied' }, { code: 'c', error: 'access_denied' }]) {
@@ -136,7 +133,7 @@ describe('whose callback it is', () => {
   })
 
   it.each([undefined, null, {}, { v: 2 }, { v: 1 }, { v: 1, state: '' }, { v: 1, state: 's' }])(
-    'without a login on its way: flow_not_found (%j) [C-019]',
+    'without a login on its way: flow_not_found (%j)',
     async (pending) => {
       const read = () => readCallback(pending as PendingLogin, `${redirectUri}?code=c&state=s`, at)
       expect(await failure(read)).toMatchObject({ code: 'flow_not_found' })
@@ -144,7 +141,7 @@ describe('whose callback it is', () => {
   )
 
   it.each(['state', 'codeVerifier', 'clientId', 'tokenEndpoint', 'issuer'] as const)(
-    'with a login whose %s is empty or no text: flow_not_found [C-019]',
+    'with a login whose %s is empty or no text: flow_not_found',
     async (member) => {
       const pending = await begin()
       for (const value of ['', 5, null]) {
@@ -154,7 +151,7 @@ describe('whose callback it is', () => {
     },
   )
 
-  it('a callback counts for ten minutes, not a second longer [C-012]', async () => {
+  it('a callback counts for ten minutes, not a second longer', async () => {
     const pending = await begin()
     const read = (afterMs: number) => () =>
       readCallback(pending, callbackUrl(pending, { code: 'c' }), { nowMs: at.nowMs + afterMs })
@@ -165,7 +162,7 @@ describe('whose callback it is', () => {
     })
   })
 
-  it('without another clock, the platform’s counts [C-012]', async () => {
+  it('without another clock, the platform’s counts', async () => {
     const old = { ...(await begin()), createdAtMs: Date.now() - 601_000 }
     const url = callbackUrl(old, { code: 'c' })
     expect(await failure(() => readCallback(old, url))).toMatchObject({ code: 'flow_expired' })
@@ -187,7 +184,7 @@ describe('whose callback it is', () => {
     'javascript:/callback',
     '/other',
     'https://[',
-  ])('the same parameters at %s are refused [C-028]', async (place) => {
+  ])('the same parameters at %s are refused', async (place) => {
     const pending = await begin()
     const url = place + callbackUrl(pending, { code: secret('code') }).slice(redirectUri.length)
     expect(await failure(() => readCallback(pending, url, at))).toMatchObject({ code: 'callback_malformed' })
@@ -197,7 +194,7 @@ describe('whose callback it is', () => {
     'https://app.example.com:443/callback',
     'HTTPS://APP.EXAMPLE.COM/callback',
     'https://app.example.com/x/../callback',
-  ])('another spelling of the same place is accepted: %s [C-028]', async (place) => {
+  ])('another spelling of the same place is accepted: %s', async (place) => {
     const pending = await begin()
     const url = place + callbackUrl(pending, { code: 'c' }).slice(redirectUri.length)
     expect(readCallback(pending, url, at)).toHaveProperty('returnTo')
@@ -227,7 +224,7 @@ describe('whose callback it is', () => {
   )
 
   it.each(matrix)(
-    'with the issuer %s and the iss %s the callback is as the table says [C-025]',
+    'with the issuer %s and the iss %s the callback is as the table says',
     async (_, _kind, options, query, result) => {
       const pending = await begin(options)
       for (const answer of [{ code: 'c' }, { error: 'access_denied' }]) {
@@ -238,7 +235,7 @@ describe('whose callback it is', () => {
     },
   )
 
-  it('the code of one configuration does not go to the token endpoint of another [C-026]', async () => {
+  it('the code of one configuration does not go to the token endpoint of another', async () => {
     const one = scriptedFetch(() => json({ access_token: 'x' }))
     const other = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ clock, fetch: one.fetch })

@@ -48,7 +48,7 @@ describe('golden bytes', () => {
   const requestLine = 'POST /auth/v1/token?grant_type=authorization_code HTTP/1.1\r\n'
   const fields = 'redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&code=code+1%2F%2B%26%3D'
 
-  it('a public client: its id and the verifier in the form, no credentials [C-032 F031]', async () => {
+  it('a public client: its id and the verifier in the form, no credentials', async () => {
     const request = await sent({ clientId: 'public-app' })
     expect(request.rawHead.startsWith(requestLine)).toBe(true)
     expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
@@ -56,7 +56,7 @@ describe('golden bytes', () => {
     expect(request.body).toBe(`${fields}&code_verifier=${verifier}&client_id=public-app`)
   })
 
-  it('a confidential client: Basic and the verifier, its id and secret not in the form [C-032 C-038]', async () => {
+  it('a confidential client: Basic and the verifier, its id and secret not in the form', async () => {
     const request = await sent({ clientId: 'backend', clientSecret: 'a-b_c.d~e' })
     expect(request.rawHead.startsWith(requestLine)).toBe(true)
     expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
@@ -64,19 +64,19 @@ describe('golden bytes', () => {
     expect(request.body).toBe(`${fields}&code_verifier=${verifier}`)
   })
 
-  it('a path prefix and a token endpoint of its own keep the dialect [C-032]', async () => {
+  it('a path prefix and a token endpoint of its own keep the dialect', async () => {
     const request = await sent({ tokenEndpoint: `${wire.url}/tenant/a/oauth/token` })
     expect(request.target).toBe('/tenant/a/oauth/token?grant_type=authorization_code')
   })
 
-  it('the standard dialect has its grant type in the form and no query [C-032]', async () => {
+  it('the standard dialect has its grant type in the form and no query', async () => {
     const request = await sent({ clientId: 'public-app', dialect: 'standard', issuer: wire.url })
     expect(request.target).toBe('/auth/v1/token')
     expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
     expect(request.body).toBe(`${fields}&code_verifier=${verifier}&grant_type=authorization_code&client_id=public-app`)
   })
 
-  it('no header but those of the platform and the protocol, and no cookie [C-036]', async () => {
+  it('no header but those of the platform and the protocol, and no cookie', async () => {
     const request = await sent({})
     const ours = ['accept', 'content-type']
     const ofNode = [
@@ -97,7 +97,7 @@ describe('golden bytes', () => {
 })
 
 describe('the request', () => {
-  it('omits credentials, caches nothing, names no referrer, follows nothing, needs no preflight [C-036 F032 F034]', async () => {
+  it('omits credentials, caches nothing, names no referrer, follows nothing, needs no preflight', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     await exchangeCode(config, await grantFor(config))
@@ -133,13 +133,13 @@ describe('the request', () => {
     '"\\',
   ]
 
-  it.each(awkward)('a secret %j decodes to itself, form-encoded [C-038]', async (clientSecret) => {
+  it.each(awkward)('a secret %j decodes to itself, form-encoded', async (clientSecret) => {
     const clientId = /^[\x20-\x7e]+$/.test(clientSecret) ? clientSecret : 'app'
     const [id, ...rest] = await basicPair({ clientId, clientSecret })
     expect([id, ...rest].map(formDecode)).toEqual([clientId, clientSecret])
   })
 
-  it('the vectors of form encoding: only what lies outside the unreserved characters is escaped [C-038]', async () => {
+  it('the vectors of form encoding: only what lies outside the unreserved characters is escaped', async () => {
     expect(await basicPair({ clientId: 'a-b_c.d~e', clientSecret: 'A9-_.~' })).toEqual(['a-b_c.d~e', 'A9-_.~'])
     expect(await basicPair({ clientId: 'id:1', clientSecret: "s%+ \u00e9!*'()" })).toEqual([
       'id%3A1',
@@ -147,12 +147,12 @@ describe('the request', () => {
     ])
   })
 
-  it.each(awkward)('a secret %j goes out as it is with basicEncoding raw [C-038]', async (clientSecret) => {
+  it.each(awkward)('a secret %j goes out as it is with basicEncoding raw', async (clientSecret) => {
     const [id, ...rest] = await basicPair({ clientId: 'app', clientSecret, basicEncoding: 'raw' })
     expect({ clientId: id, clientSecret: rest.join(':') }).toEqual({ clientId: 'app', clientSecret })
   })
 
-  it('a secret that can’t be encoded gives a typed error without it [C-038 C-063]', async () => {
+  it('a secret that can’t be encoded gives a typed error without it', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const clientSecret = `${secret('client secret')}\ud800`
     const config = configWith({ clientSecret, fetch })
@@ -183,7 +183,7 @@ function formDecode(text = ''): string {
 }
 
 describe('one code, one request', () => {
-  it('what readCallback did not make is not exchanged [C-019]', async () => {
+  it('what readCallback did not make is not exchanged', async () => {
     const { fetch, calls } = scriptedFetch()
     const config = configWith({ fetch })
     const grant = await grantFor(config)
@@ -202,7 +202,7 @@ describe('one code, one request', () => {
     expect(calls).toEqual([])
   })
 
-  it('concurrent and repeated calls share one request and one result [C-020 C-021 C-029]', async () => {
+  it('concurrent and repeated calls share one request and one result', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     const grant = await grantFor(config)
@@ -225,7 +225,7 @@ describe('one code, one request', () => {
     ['invalid_grant', () => json({ error: 'invalid_grant' }, { status: 400 })],
     ['a reset', new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) })],
     ['an error of any kind', new Error('boom')],
-  ])('after %s the code is not sent again, and the caller is not told to try the same [C-029]', async (_, answer) => {
+  ])('after %s the code is not sent again, and the caller is not told to try the same', async (_, answer) => {
     const { fetch, calls } = scriptedFetch(answer, () => json({ access_token: 'second' }))
     const config = configWith({ fetch })
     const grant = await grantFor(config)
@@ -236,7 +236,7 @@ describe('one code, one request', () => {
     expect(first.message).toMatch(/login|sign in/)
   })
 
-  it('after an error of any kind the code is not sent again where a browser says that it is offline [C-029]', async () => {
+  it('after an error of any kind the code is not sent again where a browser says that it is offline', async () => {
     vi.stubGlobal('navigator', { onLine: false })
     try {
       const { fetch, calls } = scriptedFetch(new TypeError('Failed to fetch'), () => json({ access_token: 'second' }))
@@ -251,7 +251,7 @@ describe('one code, one request', () => {
     }
   })
 
-  it('a deadline that passes is no invitation to send the code again [C-029]', async () => {
+  it('a deadline that passes is no invitation to send the code again', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
     const config = configWith({ fetch, timeoutMs: 1_000 })
@@ -271,7 +271,7 @@ describe('one code, one request', () => {
     )
   }
 
-  it('a connection refused twice, then a server: one request reaches it [C-029]', async () => {
+  it('a connection refused twice, then a server: one request reaches it', async () => {
     const refused = await refusedConnection()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(refused, refused, () => json({ access_token: 'x' }))
@@ -284,7 +284,7 @@ describe('one code, one request', () => {
     expect(events).toMatchObject([{ outcome: 'not_sent' }, { outcome: 'not_sent' }, { outcome: 'ok' }])
   })
 
-  it('a connection refused three times: retryable, and the same grant still works later [C-029]', async () => {
+  it('a connection refused three times: retryable, and the same grant still works later', async () => {
     const refused = await refusedConnection()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(refused, refused, refused, () => json({ access_token: 'x' }))
@@ -319,7 +319,7 @@ describe('one code, one request', () => {
     'SELF_SIGNED_CERT_IN_CHAIN',
     'UNABLE_TO_GET_CRL',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  ])('%s came before a byte was sent: tried again [C-029]', async (code) => {
+  ])('%s came before a byte was sent: tried again', async (code) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const early = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
     const { fetch, calls } = scriptedFetch(early, () => json({ access_token: 'x' }))
@@ -339,7 +339,7 @@ describe('one code, one request', () => {
     'UND_ERR_BODY_TIMEOUT',
     undefined,
     7,
-  ])('%s may have come after the code was sent: exchange_interrupted, at once [C-029]', async (code) => {
+  ])('%s may have come after the code was sent: exchange_interrupted, at once', async (code) => {
     const late = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
     const { fetch, calls } = scriptedFetch(late, () => json({ access_token: 'x' }))
     const config = configWith({ fetch })
@@ -351,7 +351,7 @@ describe('one code, one request', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('the redirect URI and verifier of the login are sent, also if the configuration has changed since [C-026 C-010]', async () => {
+  it('the redirect URI and verifier of the login are sent, also if the configuration has changed since', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const before = configWith()
     const { pending } = await startLogin(before)
@@ -364,7 +364,7 @@ describe('one code, one request', () => {
 })
 
 describe('waiting', () => {
-  it('nine of ten callers give up: the tenth gets the tokens of the one request [C-040]', async () => {
+  it('nine of ten callers give up: the tenth gets the tokens of the one request', async () => {
     let answer: (response: Response) => void = () => {}
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>((resolve) => (answer = resolve)))
     const config = configWith({ fetch })
@@ -380,7 +380,7 @@ describe('waiting', () => {
     expect((await outcomes).map(({ status }) => status)).toEqual([...Array(9).fill('rejected'), 'fulfilled'])
   })
 
-  it('when all give up, the request goes on and its tokens are there for the next who asks [C-040]', async () => {
+  it('when all give up, the request goes on and its tokens are there for the next who asks', async () => {
     let answer: (response: Response) => void = () => {}
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>((resolve) => (answer = resolve)))
     const config = configWith({ fetch })
@@ -395,7 +395,7 @@ describe('waiting', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('a signal that fired before: aborted, nothing is sent, and the grant is not lost [C-040]', async () => {
+  it('a signal that fired before: aborted, nothing is sent, and the grant is not lost', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     const grant = await grantFor(config)
@@ -407,7 +407,7 @@ describe('waiting', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('all give up before a code that was not sent is tried again: it is sent for the next call only [C-040]', async () => {
+  it('all give up before a code that was not sent is tried again: it is sent for the next call only', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const cause = Object.assign(new Error(), { code: 'ECONNREFUSED' })
     const { fetch, calls } = scriptedFetch(new TypeError('fetch failed', { cause }), () => json({ access_token: 'x' }))
@@ -425,7 +425,7 @@ describe('waiting', () => {
     expect(calls).toHaveLength(2)
   })
 
-  it('what fetch throws is replaced, never wrapped [C-063]', async () => {
+  it('what fetch throws is replaced, never wrapped', async () => {
     const code = secret('code')
     const thrown = Object.assign(new TypeError(`Invalid header value ${code}`), { input: code, cause: new Error(code) })
     const { fetch } = scriptedFetch(thrown)

@@ -84,7 +84,7 @@ function setUp() {
 
 const stored = runs(100, 1_000_000)
 it(
-  'anything that a storage holds: a typed answer, and the next login is saved, used once and known [P-12 C-057]',
+  'anything that a storage holds: a typed answer, and the next login is saved, used once and known',
   stored.options,
   async () => {
     const state = 's'.repeat(43)
@@ -115,7 +115,7 @@ it(
 )
 
 describe('saving', () => {
-  it('the whole record is stored when save resolves, and take gives it back [C-011]', async () => {
+  it('the whole record is stored when save resolves, and take gives it back', async () => {
     const { storage, logins, begin } = setUp()
     const pending = await begin('/deep')
     expect(records(storage)).toEqual([JSON.parse(JSON.stringify(pending))])
@@ -130,7 +130,7 @@ describe('saving', () => {
     ['QuotaExceededError', new DOMException('quota', 'QuotaExceededError')],
     ['SecurityError', new DOMException('denied', 'SecurityError')],
     ['something that is no error', 'full'],
-  ])('%s on writing stops the login with storage_failed [C-011 C-063]', async (_, thrown) => {
+  ])('%s on writing stops the login with storage_failed', async (_, thrown) => {
     const { pending } = await startLogin(configWith())
     registerSecret('verifier', pending.codeVerifier)
     const quoting = thrown instanceof Error ? Object.assign(thrown, { record: JSON.stringify(pending) }) : thrown
@@ -145,7 +145,7 @@ describe('saving', () => {
     })
   })
 
-  it('of a hundred logins the newest sixteen remain, and other keys are left alone [C-012 F005]', async () => {
+  it('of a hundred logins the newest sixteen remain, and other keys are left alone', async () => {
     const { clock, storage, begin, finish, calls } = setUp()
     storage.items.set('other', '"value"')
     const all: PendingLogin[] = []
@@ -166,7 +166,7 @@ describe('saving', () => {
     expect(records(storage)).toEqual([])
   })
 
-  it('after ten minutes and a second a login has expired, and the next start removes it [C-012 C-055]', async () => {
+  it('after ten minutes and a second a login has expired, and the next start removes it', async () => {
     const { clock, storage, begin, finish, calls } = setUp()
     const late = await begin()
     const never = await begin()
@@ -178,7 +178,7 @@ describe('saving', () => {
     expect(calls).toEqual([])
   })
 
-  it('a login just under ten minutes old is not removed by a start [C-012]', async () => {
+  it('a login just under ten minutes old is not removed by a start', async () => {
     const { clock, begin, finish } = setUp()
     const slow = await begin()
     clock.advance(600_000)
@@ -186,7 +186,7 @@ describe('saving', () => {
     expect(await finish(callbackUrl(slow, { code: 'c' }))).toMatchObject({ accessToken: 'x' })
   })
 
-  it('logins that run at once don’t overwrite each other, in every order of their ends [C-013 F004]', async () => {
+  it('logins that run at once don’t overwrite each other, in every order of their ends', async () => {
     const { config, logins, finish, storage, calls } = setUp()
     const started = await Promise.all(Array.from({ length: 16 }, () => startLogin(config)))
     await Promise.all(started.map(({ pending }) => logins.save(pending)))
@@ -198,7 +198,7 @@ describe('saving', () => {
     expect(calls).toHaveLength(16)
   })
 
-  it('two users of one storage share the lock that it brings along [C-013]', async () => {
+  it('two users of one storage share the lock that it brings along', async () => {
     const held: string[] = []
     const storage = memoryStorage()
     const locking: TokenStorage = {
@@ -218,7 +218,7 @@ describe('saving', () => {
 })
 
 describe('taking', () => {
-  it('fifty callbacks at once, through two users of the storage: one token request [C-020 C-021]', async () => {
+  it('fifty callbacks at once, through two users of the storage: one token request', async () => {
     const { storage, clock, begin, finish, logins, calls } = setUp()
     const other = pendingLogins(storage, { clock })
     const url = callbackUrl(await begin(), { code: secret('code') })
@@ -232,30 +232,26 @@ describe('taking', () => {
   })
 
   const orders = runs(10, 1_000)
-  it(
-    'fifty callbacks at once, in every order of them and the storage: one token request [P-05 C-020 C-021]',
-    orders.options,
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.scheduler(), async (scheduler) => {
-          const { storage, clock, begin, finish, calls } = setUp()
-          const url = callbackUrl(await begin(), { code: 'c' })
-          const shared = scheduled(storage, scheduler)
-          const users = [1, 2].map(() => pendingLogins(shared, { clock }))
-          const callbacks = Array.from({ length: 50 }, (_, at) =>
-            scheduler.schedule(Promise.resolve()).then(() => finish(url, users[at % 2])),
-          )
-          const results = await scheduler.waitFor(Promise.allSettled(callbacks))
-          expect(calls).toHaveLength(1)
-          const codes = results.map((result) => (result.status === 'rejected' ? result.reason.code : 'tokens'))
-          expect(codes.sort()).toEqual([...Array.from({ length: 49 }, () => 'already_handled'), 'tokens'])
-        }),
-        { numRuns: orders.numRuns },
-      )
-    },
-  )
+  it('fifty callbacks at once, in every order of them and the storage: one token request', orders.options, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+        const { storage, clock, begin, finish, calls } = setUp()
+        const url = callbackUrl(await begin(), { code: 'c' })
+        const shared = scheduled(storage, scheduler)
+        const users = [1, 2].map(() => pendingLogins(shared, { clock }))
+        const callbacks = Array.from({ length: 50 }, (_, at) =>
+          scheduler.schedule(Promise.resolve()).then(() => finish(url, users[at % 2])),
+        )
+        const results = await scheduler.waitFor(Promise.allSettled(callbacks))
+        expect(calls).toHaveLength(1)
+        const codes = results.map((result) => (result.status === 'rejected' ? result.reason.code : 'tokens'))
+        expect(codes.sort()).toEqual([...Array.from({ length: 49 }, () => 'already_handled'), 'tokens'])
+      }),
+      { numRuns: orders.numRuns },
+    )
+  })
 
-  it('the record is gone before the token request goes out [C-020]', async () => {
+  it('the record is gone before the token request goes out', async () => {
     const { clock, storage, logins } = setUp()
     const left: number[] = []
     const { fetch } = scriptedFetch(() => {
@@ -274,7 +270,7 @@ describe('taking', () => {
     ['getItem', 2],
     ['removeItem', 1],
     ['setItem', 3],
-  ] as const)('when %s fails, there is no token request [C-020]', async (call, from) => {
+  ] as const)('when %s fails, there is no token request', async (call, from) => {
     const { config, clock, finish, calls } = setUp()
     const { pending } = await startLogin(config)
     registerSecret('verifier', pending.codeVerifier)
@@ -286,7 +282,7 @@ describe('taking', () => {
     expect(calls).toEqual([])
   })
 
-  it('a callback that comes again, after success, failure or denial: already_handled [C-021 F012]', async () => {
+  it('a callback that comes again, after success, failure or denial: already_handled', async () => {
     const { begin, finish } = setUp()
     for (const query of [{ code: 'c' }, { error: 'access_denied' }, { code: 'c', error: 'x' }, {}] as Record<
       string,
@@ -299,7 +295,7 @@ describe('taking', () => {
     }
   })
 
-  it('a handled login is remembered until ten minutes after it began, and not as a secret [C-021]', async () => {
+  it('a handled login is remembered until ten minutes after it began, and not as a secret', async () => {
     const { clock, storage, begin, finish } = setUp()
     const pending = await begin()
     registerSecret('verifier', pending.codeVerifier)
@@ -315,7 +311,7 @@ describe('taking', () => {
     expect(await failure(finish(url))).toMatchObject({ code: 'flow_not_found' })
   })
 
-  it('an error without a valid state changes nothing: the login goes on [C-022 C-019]', async () => {
+  it('an error without a valid state changes nothing: the login goes on', async () => {
     const { storage, begin, finish } = setUp()
     const pending = await begin()
     const before = new Map(storage.items)
@@ -333,7 +329,7 @@ describe('taking', () => {
     expect(await finish(callbackUrl(pending, { code: 'c' }))).toMatchObject({ accessToken: 'x' })
   })
 
-  it('an error with a valid state uses the login up [C-022 C-055]', async () => {
+  it('an error with a valid state uses the login up', async () => {
     const { storage, begin, finish, calls } = setUp()
     const url = callbackUrl(await begin(), { error: 'access_denied' })
     expect(await failure(finish(url))).toMatchObject({ code: 'login_denied' })
@@ -341,7 +337,7 @@ describe('taking', () => {
     expect(calls).toEqual([])
   })
 
-  it('an attacker’s own callback opened here finds no login and leaves the session alone [C-027]', async () => {
+  it('an attacker’s own callback opened here finds no login and leaves the session alone', async () => {
     const { finish, config } = setUp()
     const attacker = setUp()
     const session = createSession(config)
@@ -353,7 +349,7 @@ describe('taking', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  it('success, refusal and a lost exchange all leave no record, and the next login works [C-055 F021]', async () => {
+  it('success, refusal and a lost exchange all leave no record, and the next login works', async () => {
     const clock = testClock()
     const storage = openStorage()
     const logins = pendingLogins(storage, { clock })
@@ -383,7 +379,7 @@ describe('taking', () => {
     expect(outcomes).toEqual(['x', 'grant_rejected', 'exchange_interrupted', 'y'])
   })
 
-  it('logins are stored apart from tokens: signing in and out touches neither [C-055]', async () => {
+  it('logins are stored apart from tokens: signing in and out touches neither', async () => {
     const { config, storage, begin, finish } = setUp()
     const pending = await begin()
     const before = new Map(storage.items)
@@ -397,7 +393,7 @@ describe('taking', () => {
 
 describe('storages that misbehave', () => {
   it.each(['getItem', 'setItem', 'withLock'])(
-    'a storage whose %s never answers: storage_failed, in bounded time [C-011]',
+    'a storage whose %s never answers: storage_failed, in bounded time',
     async (call) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
       const { pending } = await startLogin(configWith())
@@ -410,7 +406,7 @@ describe('storages that misbehave', () => {
   )
 
   it.each(['', 'null', '5', '"text"', '[]', '{}', '{"v":2}', '{"v":1', 'garbage', '{"v":1,"state":7}'])(
-    'a record that holds %j counts as no login, once [C-019]',
+    'a record that holds %j counts as no login, once',
     async (garbage) => {
       const { storage, logins, finish, begin, calls } = setUp()
       const pending = await begin()
@@ -423,7 +419,7 @@ describe('storages that misbehave', () => {
   )
 
   it.each(['', 'null', '5', '{}', '[', '[1,null,[],["x"]]', 'garbage'])(
-    'an index that holds %j does not stop logins [C-012]',
+    'an index that holds %j does not stop logins',
     async (garbage) => {
       const { storage, begin, finish } = setUp()
       storage.items.set('agent-auth:login', garbage)
@@ -431,7 +427,7 @@ describe('storages that misbehave', () => {
     },
   )
 
-  it('a storage that parses what it reads back gives the same login [C-011]', async () => {
+  it('a storage that parses what it reads back gives the same login', async () => {
     const { clock, config } = setUp()
     const values = new Map<string, unknown>()
     const parsing = {

@@ -76,7 +76,7 @@ function printed(value: unknown): string[] {
 }
 
 describe('printing', () => {
-  it('config, pending login, grant, tokens, storage and session print without a secret [C-062]', async () => {
+  it('config, pending login, grant, tokens, storage and session print without a secret', async () => {
     const { events, ...values } = await everything()
     for (const [name, value] of Object.entries(values)) {
       // A map in memory is what a memory storage is: it keeps its items out of sight.
@@ -85,7 +85,7 @@ describe('printing', () => {
     for (const text of printed(events)) assertNoLeak(text, 'events')
   })
 
-  it('each names what it is [C-062]', async () => {
+  it('each names what it is', async () => {
     const { pending, taken, grant, tokens, refreshed } = await everything()
     expect([pending, taken, grant, tokens, refreshed].map((value) => inspect(value))).toEqual([
       'PendingLogin [redacted]',
@@ -97,7 +97,7 @@ describe('printing', () => {
     expect(`${tokens} ${pending} ${grant}`).toBe('Tokens [redacted] PendingLogin [redacted] Grant [redacted]')
   })
 
-  it('config, grant, events and session hold no secret in any rendering, JSON and clones included [C-062 F105]', async () => {
+  it('config, grant, events and session hold no secret in any rendering, JSON and clones included', async () => {
     const { config, grant, events, session } = await everything()
     for (const value of [config, grant, events, session, session.state]) {
       expect(renderings(value).length).toBeGreaterThan(2)
@@ -105,7 +105,7 @@ describe('printing', () => {
     }
   })
 
-  it('what the other entries make for a signed-in user holds no secret in any rendering [C-062]', async () => {
+  it('what the other entries make for a signed-in user holds no secret in any rendering', async () => {
     const { config, storage, session, tokens } = await everything()
     const key = crypto.getRandomValues(new Uint8Array(32))
     registerSecret('encryption key', Buffer.from(key).toString('base64url'))
@@ -140,7 +140,7 @@ describe('printing', () => {
     auth.close()
   })
 
-  it('tokens and pending logins are plain: JSON and code read them, and they cannot be changed [C-062]', async () => {
+  it('tokens and pending logins are plain: JSON and code read them, and they cannot be changed', async () => {
     const { tokens, pending } = await everything()
     expect(leaks(JSON.stringify(tokens))).not.toEqual([])
     expect(leaks(JSON.stringify(pending))).not.toEqual([])
@@ -151,7 +151,7 @@ describe('printing', () => {
 })
 
 describe('errors', () => {
-  it('no failure of any stage carries what it was about [C-062 C-063 F105]', async () => {
+  it('no failure of any stage carries what it was about', async () => {
     const code = secret('code')
     const clientSecret = secret('client secret')
     const token = secret('token')
@@ -197,7 +197,7 @@ describe('errors', () => {
     }
   })
 
-  it('what an error shows: code, message, retryable, and the few members of its details [C-062]', () => {
+  it('what an error shows: code, message, retryable, and the few members of its details', () => {
     const error = new AgentAuthError('grant_rejected', 'No.', {
       status: 400,
       details: { outcome: 'terminal', error: 'invalid_grant' },
@@ -211,7 +211,7 @@ describe('errors', () => {
     expect(String(error)).toBe('AgentAuthError: No.')
   })
 
-  it('isAgentAuthError knows its own, and nothing else [C-062]', () => {
+  it('isAgentAuthError knows its own, and nothing else', () => {
     expect(isAgentAuthError(new AgentAuthError('timeout', 'x'))).toBe(true)
     // Another version of the library sets this brand.
     expect(isAgentAuthError({ [Symbol.for('agent-auth.error')]: true })).toBe(true)
@@ -221,7 +221,7 @@ describe('errors', () => {
 })
 
 describe('events', () => {
-  it('a token request is told by grant, outcome, status, duration and origin, and nothing more [C-064]', async () => {
+  it('a token request is told by grant, outcome, status, duration and origin, and nothing more', async () => {
     const { events } = await everything()
     const seen = events.filter(({ type }) => type === 'token_request')
     expect(seen).toEqual([
@@ -245,7 +245,7 @@ describe('events', () => {
     assertNoLeak(events)
   })
 
-  it('the same for requests that fail, with all that the server put into its answer [C-064]', async () => {
+  it('the same for requests that fail, with all that the server put into its answer', async () => {
     const echo = secret('echo')
     const answers = [
       json({ error: 'invalid_grant', error_description: echo, [echo]: echo }, { status: 400 }),
@@ -272,7 +272,7 @@ describe('events', () => {
     assertNoLeak(events)
   })
 
-  it('the duration is that of the monotonic clock, also when the wall clock is set [C-064]', async () => {
+  it('the duration is that of the monotonic clock, also when the wall clock is set', async () => {
     const clock = testClock()
     const events: AuthEvent[] = []
     const { fetch } = scriptedFetch(() => {

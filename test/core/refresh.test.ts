@@ -24,7 +24,7 @@ describe('golden bytes', () => {
     return wire.requests[0] as WireRequest
   }
 
-  it('a public client: refresh_token and client_id as JSON, no credentials [C-033 F031]', async () => {
+  it('a public client: refresh_token and client_id as JSON, no credentials', async () => {
     const request = await sent({ clientId: 'public-app', scope: 'api.access' })
     expect(request.rawHead.startsWith('POST /auth/v1/token?grant_type=refresh_token HTTP/1.1\r\n')).toBe(true)
     expect(request.header('content-type')).toBe('application/json')
@@ -33,7 +33,7 @@ describe('golden bytes', () => {
     expect(request.body).toBe('{"refresh_token":"refresh-token-1","client_id":"public-app"}')
   })
 
-  it('a confidential client: Basic, and refresh_token alone [C-033 C-038]', async () => {
+  it('a confidential client: Basic, and refresh_token alone', async () => {
     const request = await sent({ clientId: 'backend', clientSecret: 's:e' })
     expect(request.rawHead.startsWith('POST /auth/v1/token?grant_type=refresh_token HTTP/1.1\r\n')).toBe(true)
     expect(request.header('content-type')).toBe('application/json')
@@ -42,13 +42,13 @@ describe('golden bytes', () => {
   })
 
   it.each(['a"b\\c', 'a&b=c+d', 'a\r\nb', '\u00e9\u2603', '{"x":1}'])(
-    'a refresh token %j arrives as it is [C-033]',
+    'a refresh token %j arrives as it is',
     async (token) => {
       expect(JSON.parse((await sent({}, token)).body)).toEqual({ refresh_token: token, client_id: 'app' })
     },
   )
 
-  it('omits credentials, caches nothing, names no referrer, follows nothing [C-036 F032]', async () => {
+  it('omits credentials, caches nothing, names no referrer, follows nothing', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     await refreshTokens(configWith({ fetch }), tokensWith())
     expect(calls[0]).toMatchObject({
@@ -76,7 +76,7 @@ describe('the answer', () => {
     ['an object', { refresh_token: {} }, 'old-refresh'],
     ['the same', { refresh_token: 'old-refresh' }, 'old-refresh'],
     ['another', { refresh_token: 'new-refresh' }, 'new-refresh'],
-  ])('refresh_token %s: the right one is kept [C-044 F036]', async (_, members, expected) => {
+  ])('refresh_token %s: the right one is kept', async (_, members, expected) => {
     const { fetch } = scriptedFetch(() => json({ access_token: 'new', ...members }))
     const tokens = await refreshTokens(configWith({ fetch }), tokensWith(kept))
     expect(tokens).toMatchObject({ accessToken: 'new', refreshToken: expected })
@@ -87,21 +87,21 @@ describe('the answer', () => {
     ['null', { scope: null }, 'api.access'],
     ['empty', { scope: '' }, 'api.access'],
     ['another', { scope: 'api.access more' }, 'api.access more'],
-  ])('scope %s: the granted one is kept, and none is asked for [C-053 F033]', async (_, members, expected) => {
+  ])('scope %s: the granted one is kept, and none is asked for', async (_, members, expected) => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'new', ...members }))
     const tokens = await refreshTokens(configWith({ fetch }), tokensWith(kept))
     expect(tokens.scope).toBe(expected)
     expect(JSON.parse(String(calls[0]?.init.body))).not.toHaveProperty('scope')
   })
 
-  it('the old lifetime is not carried over: without expires_in it is unknown [C-043]', async () => {
+  it('the old lifetime is not carried over: without expires_in it is unknown', async () => {
     const { fetch } = scriptedFetch(() => json({ access_token: 'new' }))
     const clock = testClock()
     const tokens = await refreshTokens(configWith({ fetch, clock }), tokensWith({ expiresAtMs: clock.wallMs() + 1 }))
     expect(tokens).toEqual({ accessToken: 'new', refreshToken: expect.any(String), obtainedAtMs: clock.wallMs() })
   })
 
-  it('the lifetime counts from before the request [C-043]', async () => {
+  it('the lifetime counts from before the request', async () => {
     const clock = testClock()
     const startMs = clock.wallMs()
     const { fetch } = scriptedFetch(() => {
@@ -114,7 +114,7 @@ describe('the answer', () => {
 })
 
 describe('before and while it is sent', () => {
-  it.each([undefined, ''])('without a refresh token (%j): login_required, no request [C-044]', async (refreshToken) => {
+  it.each([undefined, ''])('without a refresh token (%j): login_required, no request', async (refreshToken) => {
     const { fetch, calls } = scriptedFetch()
     const { refreshToken: _, ...tokens } = tokensWith()
     const call = refreshTokens(configWith({ fetch }), refreshToken === undefined ? tokens : { ...tokens, refreshToken })
@@ -122,7 +122,7 @@ describe('before and while it is sent', () => {
     expect(calls).toEqual([])
   })
 
-  it('a refresh that fails is sent once: replaying it is the session’s business [C-029]', async () => {
+  it('a refresh that fails is sent once: replaying it is the session’s business', async () => {
     const { fetch, calls } = scriptedFetch(new TypeError('fetch failed'), () => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     const tokens = tokensWith()
@@ -134,7 +134,7 @@ describe('before and while it is sent', () => {
     expect(await refreshTokens(config, tokens)).toMatchObject({ accessToken: 'x' })
   })
 
-  it.each(['code', 'syscall'])('a cause whose %s is no text: its outcome is unknown [C-029]', async (member) => {
+  it.each(['code', 'syscall'])('a cause whose %s is no text: its outcome is unknown', async (member) => {
     const cause = { code: 'ECONNREFUSED', syscall: 'connect', [member]: Symbol('connect') }
     const { fetch } = scriptedFetch(new TypeError('fetch failed', { cause }))
     expect(await failure(refreshTokens(configWith({ fetch }), tokensWith()))).toMatchObject({
@@ -143,7 +143,7 @@ describe('before and while it is sent', () => {
     })
   })
 
-  it('the deadline ends the request: timeout, retryable [C-037 C-040]', async () => {
+  it('the deadline ends the request: timeout, retryable', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
     const call = failure(refreshTokens(configWith({ fetch, timeoutMs: 1_000 }), tokensWith()))
@@ -155,7 +155,7 @@ describe('before and while it is sent', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('no timer is left behind by a call that ended [C-037]', async () => {
+  it('no timer is left behind by a call that ended', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch } = scriptedFetch(() => json({ access_token: 'x' }), new Error('x'))
     const config = configWith({ fetch })
@@ -164,7 +164,7 @@ describe('before and while it is sent', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('a caller who gives up gets aborted, without the reason it gave [C-040]', async () => {
+  it('a caller who gives up gets aborted, without the reason it gave', async () => {
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
     const controller = new AbortController()
     const call = failure(refreshTokens(configWith({ fetch }), tokensWith(), { signal: controller.signal }))
@@ -175,7 +175,7 @@ describe('before and while it is sent', () => {
     expect(error.cause).toBeUndefined()
   })
 
-  it('a signal that fired before: the refresh token is not sent, since its answer would be lost [C-040]', async () => {
+  it('a signal that fired before: the refresh token is not sent, since its answer would be lost', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x', refresh_token: 'rotated' }))
     const events: unknown[] = []
     const config = configWith({ fetch, onEvent: (event) => events.push(event) })

@@ -43,7 +43,7 @@ describe.each([
     await example?.stop()
   })
 
-  test('signs in by redirect, comes back to where it was, survives a reload, signs out in two tabs [C-103]', async () => {
+  test('signs in by redirect, comes back to where it was, survives a reload, signs out in two tabs', async () => {
     const context = await watchedContext(browser, problems)
     const page = await context.newPage()
     await page.goto(`${example.origin}/?view=all#list`)
@@ -61,7 +61,7 @@ describe.each([
     await context.close()
   })
 
-  test('a tab that slept while another user signed in shows nothing of the first one [F023]', async () => {
+  test('a tab that slept while another user signed in shows nothing of the first one', async () => {
     const context = await watchedContext(browser, problems)
     const [slept, other] = [await context.newPage(), await context.newPage()]
     // It hears nothing of the sign-out in between.
@@ -88,7 +88,7 @@ describe.each([
     await context.close()
   })
 
-  test('signs in in a window, searches and creates [C-104]', async () => {
+  test('signs in in a window, searches and creates', async () => {
     const context = await watchedContext(browser, problems)
     const page = await context.newPage()
     await page.goto(example.origin)
@@ -108,7 +108,7 @@ describe.each([
     await context.close()
   })
 
-  test('a user who declines reads that and can try again [C-018]', async () => {
+  test('a user who declines reads that and can try again', async () => {
     const context = await watchedContext(browser, problems)
     const page = await context.newPage()
     await page.goto(example.origin)

@@ -80,7 +80,7 @@ const agents = '/api/parent_agents/search'
 
 for (const name of adapters)
   describe(`the adapter ${name}`, { tags: tagsFor(name) }, () => {
-    test('logs in, calls the API, and logs out [C-116 C-118 C-128 F092]', async () => {
+    test('logs in, calls the API, and logs out', async () => {
       const person = browserAt(name)
       const finished = await person.logIn('/agents?page=2')
       expect(finished.status).toBe(200)
@@ -98,7 +98,7 @@ for (const name of adapters)
       expect((await person.call(agents, search(''))).status).toBe(401)
     })
 
-    test('refuses what comes from elsewhere, and serves nothing that is not listed [C-121 C-123]', async () => {
+    test('refuses what comes from elsewhere, and serves nothing that is not listed', async () => {
       const person = browserAt(name)
       await person.logIn()
       const crossSite = { 'sec-fetch-site': 'cross-site' }
@@ -111,7 +111,7 @@ for (const name of adapters)
       expect(await person.status()).toBe('signed-in')
     })
 
-    test('a body over 1 MiB is refused, and the next request works [C-126]', async () => {
+    test('a body over 1 MiB is refused, and the next request works', async () => {
       const person = browserAt(name)
       await person.logIn()
       expect((await person.call(agents, search('x'.repeat(1_200_000)))).status).toBe(413)

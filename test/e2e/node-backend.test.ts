@@ -66,7 +66,7 @@ describe('npm run example:backend', () => {
     expect(await example?.stop()).toBe(0)
   })
 
-  test('signs in; the first page that lands has the Strict cookie, and no address keeps the code [C-114 C-116]', async () => {
+  test('signs in; the first page that lands has the Strict cookie, and no address keeps the code', async () => {
     const page = await context.newPage()
     const served = statusesServed(page, example.origin)
     await signIn(page, example, '/?view=all')
@@ -87,7 +87,7 @@ describe('npm run example:backend', () => {
     expect(example.passwordOf('ola@other.example')).toBe('')
   })
 
-  test('lists, searches and creates through the backend [C-123]', async () => {
+  test('lists, searches and creates through the backend', async () => {
     const page = await context.newPage()
     await page.goto(example.origin)
     await page.getByLabel('Search').fill('invoice')
@@ -118,7 +118,7 @@ describe('npm run example:backend', () => {
   test.each([
     ['another site', 'localhost'],
     ['another port of this host, where the cookie goes along', '127.0.0.1'],
-  ])('a form post from %s is refused [C-121]', async (_, host) => {
+  ])('a form post from %s is refused', async (_, host) => {
     const target = `${example.origin}/api/parent_agents`
     const attacker = createServer((request, response) => {
       const action = request.url === '/logout' ? `${example.origin}/auth/logout` : target
@@ -149,7 +149,7 @@ describe('npm run example:backend', () => {
     problems.length = 0
   })
 
-  test('a sign-out is seen in the other tab, and the page after it is signed out from the start [C-128]', async () => {
+  test('a sign-out is seen in the other tab, and the page after it is signed out from the start', async () => {
     const [page, other] = [await context.newPage(), await context.newPage()]
     for (const tab of [page, other]) {
       await tab.goto(example.origin)
@@ -167,7 +167,7 @@ describe('npm run example:backend', () => {
     await Promise.all([page.close(), other.close()])
   })
 
-  test('a session that ended elsewhere is noticed when the tab becomes visible [C-128]', async () => {
+  test('a session that ended elsewhere is noticed when the tab becomes visible', async () => {
     const elsewhere = await browser.newContext()
     const page = await elsewhere.newPage()
     await signIn(page, example)
@@ -181,7 +181,7 @@ describe('npm run example:backend', () => {
     await elsewhere.close()
   })
 
-  test('says who is signed in and counts down, and a request notices that the session ended [C-128]', async () => {
+  test('says who is signed in and counts down, and a request notices that the session ended', async () => {
     const elsewhere = await browser.newContext()
     const page = await elsewhere.newPage()
     await signIn(page, example)
@@ -236,7 +236,7 @@ for (const [processes, place, server, variable] of [
       return new Set(answers)
     }
 
-    test('all processes know one session, and it outlives the one that began it [C-118 C-129]', async () => {
+    test('all processes know one session, and it outlives the one that began it', async () => {
       const context = await browser.newContext()
       const page = await context.newPage()
       await signIn(page, example)

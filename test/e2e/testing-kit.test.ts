@@ -51,7 +51,7 @@ async function serveExample(name: string, port: number, env: Readonly<Record<str
 }
 
 test.each(['spa', 'react-spa'])(
-  'the example %s opens signed in, creates an agent and survives a reload [F118]',
+  'the example %s opens signed in, creates an agent and survives a reload',
   async (name) => {
     const port = await freePort()
     const redirectUris = [`http://127.0.0.1:${port}/callback`]
@@ -71,7 +71,7 @@ test.each(['spa', 'react-spa'])(
   },
 )
 
-test('the example of a backend opens signed in by its login route, without forms [F118]', async () => {
+test('the example of a backend opens signed in by its login route, without forms', async () => {
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
   const service = await testService({

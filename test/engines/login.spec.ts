@@ -18,7 +18,7 @@ const rig = engineRig()
 const exchanges = () => rig.requests({ grantType: 'authorization_code' }).length
 
 describe('login', () => {
-  it('a person signs in on the forms, calls the API, and comes back to where they were [C-103 C-106 C-109]', async () => {
+  it('a person signs in on the forms, calls the API, and comes back to where they were', async () => {
     rig.service.dev.autoApprove(undefined)
     const here = `${rig.app.origin}/memory/deep?tab=2#/part?x=1`
     const tab = await rig.open('/memory/deep?tab=2#/part?x=1')
@@ -31,7 +31,7 @@ describe('login', () => {
     expect(exchanges()).toBe(1)
   })
 
-  it('a person signs in in a window, which then closes [C-104 C-106]', async () => {
+  it('a person signs in in a window, which then closes', async () => {
     rig.service.dev.autoApprove(undefined)
     const tab = await rig.open('/indexed/home?x=1')
     await tab.click('#popup')
@@ -48,7 +48,7 @@ describe('login', () => {
     ['session', 'signed-in', 'signed-out'],
     ['local', 'signed-in', 'signed-in'],
     ['indexed', 'signed-in', 'signed-in'],
-  ] as const)('%s: after a reload the person is %s, in a new tab %s [F076]', async (kind, reloaded, elsewhere) => {
+  ] as const)('%s: after a reload the person is %s, in a new tab %s', async (kind, reloaded, elsewhere) => {
     const tab = await rig.signedIn(kind)
     expect(await statusOf(await rig.open(`/${kind}/home`))).toBe(elsewhere)
     expect(await reload(tab)).toBe(reloaded)
@@ -57,7 +57,7 @@ describe('login', () => {
 })
 
 describe('callback', () => {
-  it('parameters leave the address before the network is awaited [F014 C-109]', async () => {
+  it('parameters leave the address before the network is awaited', async () => {
     const tab = await rig.open('/memory/home')
     rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 3_000 } })
     await leave(tab)
@@ -70,7 +70,7 @@ describe('callback', () => {
     expect(await addressOf(tab)).toBe(`${rig.app.origin}/memory/home`)
   })
 
-  it('reloaded, gone back to and opened again: one exchange, no error [C-020 C-021 F011 F012]', async () => {
+  it('reloaded, gone back to and opened again: one exchange, no error', async () => {
     const tab = await rig.signedIn('indexed')
     const callback = rig.app.asked.find((url) => url.includes('/callback?')) ?? ''
     expect(callback).toContain('code=')
@@ -84,7 +84,7 @@ describe('callback', () => {
     expect(exchanges()).toBe(1)
   })
 
-  it('a callback of a login that was not started here ends no session, and a foreign code is left alone [F013 C-022 C-027]', async () => {
+  it('a callback of a login that was not started here ends no session, and a foreign code is left alone', async () => {
     const tab = await rig.signedIn('indexed')
     const forged = `${rig.app.origin}/indexed/callback?state=r.${'A'.repeat(43)}`
     expect(await goto(tab, `${forged}&error=access_denied`)).toBe('signed-in')
@@ -97,7 +97,7 @@ describe('callback', () => {
     expect(exchanges()).toBe(1)
   })
 
-  it('an error with our state is told, and the next login succeeds [C-022 F020]', async () => {
+  it('an error with our state is told, and the next login succeeds', async () => {
     const tab = await rig.open('/memory/home')
     rig.app.before = () => {
       // The service's answer, as one that is overloaded gives it.

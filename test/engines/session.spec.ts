@@ -16,7 +16,7 @@ const ahead = (tab: Tab, ms: number) =>
     window.app.ahead.wallMs += more
   }, ms)
 
-it('indexed: the record is sealed by a key that cannot be exported [C-066]', async () => {
+it('indexed: the record is sealed by a key that cannot be exported', async () => {
   const tab = await rig.signedIn('indexed')
   const { text, keys } = await tab.evaluate(dumpDatabase)
   expect(keys).toEqual([{ name: 'AES-GCM', extractable: false }])
@@ -30,7 +30,7 @@ it('indexed: the record is sealed by a key that cannot be exported [C-066]', asy
 
 describe('refresh', () => {
   it.each(['memory', 'session', 'local', 'indexed'] as const)(
-    '%s: when the token has run out, ten calls share one refresh [F048]',
+    '%s: when the token has run out, ten calls share one refresh',
     async (kind) => {
       const tab = await rig.signedIn(kind)
       await ahead(tab, 3_600_000)
@@ -40,7 +40,7 @@ describe('refresh', () => {
     },
   )
 
-  it('a call whose token the API refuses is sent again, once, with a new one [C-094 C-097]', async () => {
+  it('a call whose token the API refuses is sent again, once, with a new one', async () => {
     const tab = await rig.signedIn('indexed')
     await rig.service.dev.expireAccessTokens()
     expect(await call(tab)).toBe(200)
@@ -48,7 +48,7 @@ describe('refresh', () => {
     expect(refreshes()).toBe(1)
   })
 
-  it('two tabs, twenty calls with a refused token: one refresh, the other tab takes its tokens over [C-070 D-30 F048]', async () => {
+  it('two tabs, twenty calls with a refused token: one refresh, the other tab takes its tokens over', async () => {
     const tabs = [await rig.signedIn('indexed'), await rig.open('/indexed/home')] as const
     for (const round of [1, 2]) {
       await rig.service.dev.expireAccessTokens()
@@ -65,7 +65,7 @@ describe('refresh', () => {
     }
   })
 
-  it('a tab that is opened with an expired token and one that was open refresh it once [C-070 F048]', async () => {
+  it('a tab that is opened with an expired token and one that was open refresh it once', async () => {
     const first = await rig.signedIn('indexed')
     await ahead(first, 3_600_000)
     rig.app.before = () => {
@@ -80,31 +80,28 @@ describe('refresh', () => {
 })
 
 describe('sign-out', () => {
-  it.each(['indexed', 'memory', 'session'] as const)(
-    '%s: is seen in three tabs within a second [P-19 C-108 F057]',
-    async (kind) => {
-      const tabs: Tab[] = []
-      for (let count = 0; count < 3; count++) {
-        const tab = await rig.open(`/${kind}/home`)
-        if ((await statusOf(tab)) !== 'signed-in') await signIn(tab)
-        tabs.push(tab)
-      }
-      const [first, ...others] = tabs as [Tab, ...Tab[]]
-      const startedAtMs = Date.now()
-      expect(await signOut(first)).toBe('resolved')
-      for (const tab of others) {
-        await waitFor(tab, () => window.app.auth.session.state.status === 'signed-out')
-        const toldAtMs = await tab.evaluate(
-          () => window.app.told.findLast(({ status }) => status === 'signed-out')?.atMs ?? Number.NaN,
-        )
-        expect(toldAtMs - startedAtMs).toBeLessThan(1_000)
-        expect(await call(tab)).toBe('login_required')
-      }
-    },
-  )
+  it.each(['indexed', 'memory', 'session'] as const)('%s: is seen in three tabs within a second', async (kind) => {
+    const tabs: Tab[] = []
+    for (let count = 0; count < 3; count++) {
+      const tab = await rig.open(`/${kind}/home`)
+      if ((await statusOf(tab)) !== 'signed-in') await signIn(tab)
+      tabs.push(tab)
+    }
+    const [first, ...others] = tabs as [Tab, ...Tab[]]
+    const startedAtMs = Date.now()
+    expect(await signOut(first)).toBe('resolved')
+    for (const tab of others) {
+      await waitFor(tab, () => window.app.auth.session.state.status === 'signed-out')
+      const toldAtMs = await tab.evaluate(
+        () => window.app.told.findLast(({ status }) => status === 'signed-out')?.atMs ?? Number.NaN,
+      )
+      expect(toldAtMs - startedAtMs).toBeLessThan(1_000)
+      expect(await call(tab)).toBe('login_required')
+    }
+  })
 
   it.each(['indexed', 'memory'] as const)(
-    '%s: Back to a page that was left signed in shows it signed out, and its first call carries no token [C-107 D-40]',
+    '%s: Back to a page that was left signed in shows it signed out, and its first call carries no token',
     async (kind) => {
       const [tab, other] = [await rig.signedIn(kind), await rig.open(`/${kind}/home`)]
       if (kind === 'memory') await signIn(other)
@@ -118,7 +115,7 @@ describe('sign-out', () => {
     },
   )
 
-  it('a sign-in is seen in a tab that was signed out [C-108]', async () => {
+  it('a sign-in is seen in a tab that was signed out', async () => {
     const waiting = await rig.open('/indexed/home')
     await rig.signedIn('indexed')
     await waitFor(waiting, () => window.app.auth.session.state.status === 'signed-in')

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => bundle.remove())
 
-test('an error of another copy of the library is known by its brand and its code, also as a value [F104]', async () => {
+test('an error of another copy of the library is known by its brand and its code, also as a value', async () => {
   const theirs = await copy
     .createSession(sessionRig().realm().config)
     .getAccessToken()
@@ -33,7 +33,7 @@ test('an error of another copy of the library is known by its brand and its code
   expect(JSON.parse(JSON.stringify(theirs))).toMatchObject({ code: 'login_required', retryable: false })
 })
 
-test('five clients over one storage, two of another copy, refresh once, and no listener stays behind [F114]', async () => {
+test('five clients over one storage, two of another copy, refresh once, and no listener stays behind', async () => {
   const { clock, service, realm } = sessionRig()
   const storage = memoryStorage()
   const { config, session } = realm({ storage })
@@ -58,7 +58,7 @@ test('five clients over one storage, two of another copy, refresh once, and no l
   expect(calls).toBe(0)
 })
 
-test('import and require give one module, so that both share their classes [F108]', async () => {
+test('import and require give one module, so that both share their classes', async () => {
   const program = `
     import { createRequire } from 'node:module'
     const imported = await import(${JSON.stringify(bundle.file)})

@@ -38,7 +38,7 @@ async function operations(): Promise<number> {
   return count
 }
 
-test('whichever operation of the storage fails, once or from then on, calls reject with codes of the library only [F106]', async () => {
+test('whichever operation of the storage fails, once or from then on, calls reject with codes of the library only', async () => {
   const count = await operations()
   expect(count).toBeGreaterThan(5)
   for (let failing = 0; failing < count; failing++)
@@ -76,7 +76,7 @@ test.each([
   ['a page', () => new Response('<html>', { status: 200, headers: { 'content-type': 'text/html' } })],
   ['a refusal', () => json(400, { error: 'invalid_grant' })],
   ['no object', () => json(200, 7)],
-] as const)('with %s in place of tokens, calls reject with codes of the library only [F106]', async (_, answer) => {
+] as const)('with %s in place of tokens, calls reject with codes of the library only', async (_, answer) => {
   const errors = await life(sharedRecords().handle(), answer)
   expect(errors).not.toEqual([])
   expect(errors.filter((error) => !isAgentAuthError(error))).toEqual([])

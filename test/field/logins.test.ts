@@ -13,7 +13,7 @@ async function callbackOf(storage: ReturnType<typeof memoryStorage>): Promise<st
   return response.headers.get('location') ?? ''
 }
 
-test('a login finishes in another client that shares the storage of pending logins [F019]', async () => {
+test('a login finishes in another client that shares the storage of pending logins', async () => {
   const shared = memoryStorage()
   const callback = await callbackOf(shared)
   const pending = await pendingLogins(shared).take(callback)
@@ -23,7 +23,7 @@ test('a login finishes in another client that shares the storage of pending logi
   expect(service.session.state.status).toBe('signed-in')
 })
 
-test('where nothing is shared the callback is flow_not_found, changes nothing, and the next login works [F019]', async () => {
+test('where nothing is shared the callback is flow_not_found, changes nothing, and the next login works', async () => {
   const elsewhere = memoryStorage()
   const callback = await callbackOf(memoryStorage())
   const { state } = service.session

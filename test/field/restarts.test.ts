@@ -4,7 +4,7 @@ import { sharedRecords } from '../support/shared-records.ts'
 
 const hourMs = 3_600_000
 
-test('over ten lives with a new client in each, an expired token is refreshed once before its first use [F044 F046]', async () => {
+test('over ten lives with a new client in each, an expired token is refreshed once before its first use', async () => {
   const { clock, service, realm } = sessionRig()
   const records = sharedRecords()
   const tokens = service.issue()
@@ -22,7 +22,7 @@ test('over ten lives with a new client in each, an expired token is refreshed on
   }
 })
 
-test('a client that ends in the middle of a refresh leaves nothing that stops the next one [F044]', async () => {
+test('a client that ends in the middle of a refresh leaves nothing that stops the next one', async () => {
   const { clock, service, realm } = sessionRig(undefined, { reuse: 'grace' })
   const records = sharedRecords()
   await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -43,24 +43,21 @@ test.each([
   ['an expired session, offline', 2 * hourMs, 'unreachable', ['signed-in']],
   ['no session', undefined, 'ok', ['signed-out']],
   ['no session, offline', undefined, 'unreachable', ['signed-out']],
-] as const)(
-  'a start with %s leaves loading once, and never for the other page [F112]',
-  async (_, ageMs, answer, told) => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    if (ageMs !== undefined) await realm({ storage: records.handle() }).session.signIn(service.issue())
-    clock.advance(ageMs ?? 0)
-    service.usually(answer)
-    const here = realm({ storage: records.handle({ step: () => Promise.resolve() }) })
-    expect(here.session.state).toEqual({ status: 'loading' })
-    const [status] = told
-    expect(await here.session.ready()).toMatchObject({ status })
-    await codeOf(here.session.getAccessToken())
-    expect(new Set(here.told)).toEqual(new Set(told))
-  },
-)
+] as const)('a start with %s leaves loading once, and never for the other page', async (_, ageMs, answer, told) => {
+  const { clock, service, realm } = sessionRig()
+  const records = sharedRecords()
+  if (ageMs !== undefined) await realm({ storage: records.handle() }).session.signIn(service.issue())
+  clock.advance(ageMs ?? 0)
+  service.usually(answer)
+  const here = realm({ storage: records.handle({ step: () => Promise.resolve() }) })
+  expect(here.session.state).toEqual({ status: 'loading' })
+  const [status] = told
+  expect(await here.session.ready()).toMatchObject({ status })
+  await codeOf(here.session.getAccessToken())
+  expect(new Set(here.told)).toEqual(new Set(told))
+})
 
-test('a slow read at the start does not replace a sign-in that ended before it [F112]', async () => {
+test('a slow read at the start does not replace a sign-in that ended before it', async () => {
   const { clock, service, realm } = sessionRig()
   const records = sharedRecords()
   const earlier = service.issue()

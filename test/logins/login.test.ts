@@ -77,42 +77,37 @@ async function callApi(service: Service, { accessToken }: Tokens): Promise<numbe
 }
 
 describe('a login at the service', () => {
-  it.each(['public', 'confidential'] as const)(
-    'a %s client logs in, calls the API, refreshes [C-007 C-008 C-032 C-033]',
-    async (kind) => {
-      const service = await start()
-      const { config, requests } = configOf(service, kind)
-      const tokens = await logIn(service, config)
-      expect(tokens).toMatchObject({ accessToken: expect.any(String), refreshToken: expect.any(String) })
-      expect(await callApi(service, tokens)).toBe(200)
-      const renewed = await refreshTokens(config, tokens)
-      expect(renewed.accessToken).not.toBe(tokens.accessToken)
-      expect(renewed.refreshToken).not.toBe(tokens.refreshToken)
-      expect(await callApi(service, renewed)).toBe(200)
+  it.each(['public', 'confidential'] as const)('a %s client logs in, calls the API, refreshes', async (kind) => {
+    const service = await start()
+    const { config, requests } = configOf(service, kind)
+    const tokens = await logIn(service, config)
+    expect(tokens).toMatchObject({ accessToken: expect.any(String), refreshToken: expect.any(String) })
+    expect(await callApi(service, tokens)).toBe(200)
+    const renewed = await refreshTokens(config, tokens)
+    expect(renewed.accessToken).not.toBe(tokens.accessToken)
+    expect(renewed.refreshToken).not.toBe(tokens.refreshToken)
+    expect(await callApi(service, renewed)).toBe(200)
 
-      const [exchange, refresh] = requests
-      expect(requests).toHaveLength(2)
-      const fields = [...new URLSearchParams(exchange?.body).keys()].sort()
-      const members = Object.keys(JSON.parse(refresh?.body ?? '')).sort()
-      if (kind === 'public') {
-        expect(fields).toEqual(['client_id', 'code', 'code_verifier', 'redirect_uri'])
-        expect(members).toEqual(['client_id', 'refresh_token'])
-        expect([exchange?.headers, refresh?.headers].some((headers) => headers && 'authorization' in headers)).toBe(
-          false,
-        )
-      } else {
-        expect(fields).toEqual(['code', 'code_verifier', 'redirect_uri'])
-        expect(members).toEqual(['refresh_token'])
-        expect({ exchange: exchange?.headers.authorization, refresh: refresh?.headers.authorization }).toEqual({
-          exchange: expect.stringMatching(/^Basic /),
-          refresh: expect.stringMatching(/^Basic /),
-        })
-      }
-    },
-  )
+    const [exchange, refresh] = requests
+    expect(requests).toHaveLength(2)
+    const fields = [...new URLSearchParams(exchange?.body).keys()].sort()
+    const members = Object.keys(JSON.parse(refresh?.body ?? '')).sort()
+    if (kind === 'public') {
+      expect(fields).toEqual(['client_id', 'code', 'code_verifier', 'redirect_uri'])
+      expect(members).toEqual(['client_id', 'refresh_token'])
+      expect([exchange?.headers, refresh?.headers].some((headers) => headers && 'authorization' in headers)).toBe(false)
+    } else {
+      expect(fields).toEqual(['code', 'code_verifier', 'redirect_uri'])
+      expect(members).toEqual(['refresh_token'])
+      expect({ exchange: exchange?.headers.authorization, refresh: refresh?.headers.authorization }).toEqual({
+        exchange: expect.stringMatching(/^Basic /),
+        refresh: expect.stringMatching(/^Basic /),
+      })
+    }
+  })
 
   it.each(['public', 'confidential'] as const)(
-    'PKCE protects a %s client: another verifier is refused [C-008 C-002]',
+    'PKCE protects a %s client: another verifier is refused',
     async (kind) => {
       const service = await start()
       const { config } = configOf(service, kind)
@@ -127,7 +122,7 @@ describe('a login at the service', () => {
     },
   )
 
-  it('the person denies: login_denied with the place to go back to, and no token request [C-022 F008]', async () => {
+  it('the person denies: login_denied with the place to go back to, and no token request', async () => {
     const service = await start()
     const { config, requests } = configOf(service, 'public')
     const { url, pending } = await startLogin(config, { returnTo: '/agents?page=2#new' })
@@ -138,7 +133,7 @@ describe('a login at the service', () => {
     expect(requests).toEqual([])
   })
 
-  it('a minimal token answer is enough: the life of the token is read from the JWT [C-041 C-043]', async () => {
+  it('a minimal token answer is enough: the life of the token is read from the JWT', async () => {
     const service = await start({ tokenResponse: 'minimal', accessTokenLifeMs: 300_000 })
     for (const kind of ['public', 'confidential'] as const) {
       const { config } = configOf(service, kind)
@@ -153,7 +148,7 @@ describe('a login at the service', () => {
     }
   })
 
-  it('without rotation the refresh token is kept and works again [C-044]', async () => {
+  it('without rotation the refresh token is kept and works again', async () => {
     const service = await start({ rotation: 'none' })
     const { config } = configOf(service, 'public')
     const tokens = await logIn(service, config)
@@ -166,7 +161,7 @@ describe('a login at the service', () => {
     expect(await callApi(service, second)).toBe(200)
   })
 
-  it('a callback used twice: one exchange, and the tokens of the first stay good [C-020 C-029]', async () => {
+  it('a callback used twice: one exchange, and the tokens of the first stay good', async () => {
     const service = await start()
     const { config, requests } = configOf(service, 'public')
     const logins = pendingLogins(memoryStorage())
@@ -179,7 +174,7 @@ describe('a login at the service', () => {
     expect(await callApi(service, tokens)).toBe(200)
   })
 
-  it('two logins in one browser end in reverse order [C-013 C-010]', async () => {
+  it('two logins in one browser end in reverse order', async () => {
     const service = await start()
     const { config } = configOf(service, 'public')
     const logins = pendingLogins(memoryStorage())
@@ -193,7 +188,7 @@ describe('a login at the service', () => {
     }
   })
 
-  it('what the service refuses, it refuses by name: spent codes, dead refresh tokens, unknown clients [C-052]', async () => {
+  it('what the service refuses, it refuses by name: spent codes, dead refresh tokens, unknown clients', async () => {
     const service = await start({ codeLifeMs: 1_000 })
     // The code of the second login lasts however long that login takes.
     service.dev.freeze()
@@ -218,7 +213,7 @@ describe('a login at the service', () => {
     expect(await failure(refreshTokens(config, tokens))).toMatchObject({ code: 'grant_rejected', retryable: false })
   })
 
-  it('an error page at a wrong address is foreign: the tokens are kept and still work [C-052 C-048]', async () => {
+  it('an error page at a wrong address is foreign: the tokens are kept and still work', async () => {
     const service = await start()
     const { config } = configOf(service, 'public')
     const tokens = await logIn(service, config)

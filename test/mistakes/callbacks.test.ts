@@ -11,7 +11,7 @@ import { callbackUrl, configWith, failure, redirectUri } from '../support/token-
 
 const config = configWith()
 
-it('a callback without iss says which option demands it, and when to remove that [C-025]', async () => {
+it('a callback without iss says which option demands it, and when to remove that', async () => {
   const required = configWith({ issuer: 'https://auth.example.com', issuerParameter: 'required' })
   const { pending } = await startLogin(required)
   const now = { nowMs: required.clock.wallMs() }
@@ -65,7 +65,7 @@ it.each<[string, (login: Awaited<ReturnType<typeof startLogin>>) => unknown]>([
   })
 })
 
-it('a callback whose host holds the code: the message does not quote the host [C-063]', async () => {
+it('a callback whose host holds the code: the message does not quote the host', async () => {
   const { pending } = await startLogin(config)
   const code = secret('zqjo-code').toLowerCase()
   const { message } = (await failure(() => readCallback(pending, `https://&__proto__=${code}`))) as Error
@@ -77,7 +77,7 @@ it.each<[string, string]>([
   [`https://${'a'.repeat(200)}.com`, 'is not on https://app.example.com, as redirectUri is. Open the app there.'],
   ['https://app.example.com/other', 'is not at the redirect URI, whose path is /callback. Start the login again.'],
   ['https://[', 'is not at the redirect URI, whose path is /callback. Start the login again.'],
-])('a callback at %s: the message names what differs, without the query [C-028]', async (place, what) => {
+])('a callback at %s: the message names what differs, without the query', async (place, what) => {
   const { pending } = await startLogin(config)
   const url = `${place}?code=${secret('code')}&state=${pending.state}`
   expect(await failure(() => readCallback(pending, url))).toMatchObject({

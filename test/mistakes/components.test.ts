@@ -1,4 +1,3 @@
-// Tests src/react/require-session.ts.
 import { AuthProvider, RequireSession } from 'agent-auth/react'
 import { createElement, memo, type ReactElement } from 'react'
 import { renderToString } from 'react-dom/server'

@@ -1,4 +1,3 @@
-// Tests src/api/options.ts, src/api/search.ts, src/api/search-all.ts.
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { type AgentApi, createAgentApi, type NewParentAgent } from '../../src/api/index.ts'

@@ -69,7 +69,7 @@ it('signInWithLoopback says where an authorize parameter goes', async () => {
 })
 
 it.each(['127.0.0.1:5173', 'http://127.0.0.1:5173/', 'http://127.0.0.1:5173/app', 'localhost', 'null'])(
-  'doctor refuses %s as the origin of a page and sends nothing [C-137]',
+  'doctor refuses %s as the origin of a page and sends nothing',
   async (origin) => {
     const error = await doctor({ ...line, name: 'doctor', flags: { origin } }).catch((reason) => reason)
     expect(error).toBeInstanceOf(UsageError)
@@ -77,7 +77,7 @@ it.each(['127.0.0.1:5173', 'http://127.0.0.1:5173/', 'http://127.0.0.1:5173/app'
   },
 )
 
-it('fetch says how a file becomes the body, as curl has another way [C-137]', async () => {
+it('fetch says how a file becomes the body, as curl has another way', async () => {
   const rest = ['POST', '/api/x', '@body.json']
   const error = await fetchPath({ ...line, name: 'fetch', rest }).catch((reason) => reason)
   expect(error).toBeInstanceOf(UsageError)

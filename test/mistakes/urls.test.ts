@@ -1,4 +1,3 @@
-// Tests src/config/service-url.ts.
 import { readFileSync } from 'node:fs'
 import { createBrowserAuth } from 'agent-auth/browser'
 import { expect, it, onTestFinished, vi } from 'vitest'

@@ -1,4 +1,3 @@
-// Tests src/node/file-content.ts, src/node/limits.ts, src/node/private-file.ts, src/node/replace-file.ts.
 import { chownSync, existsSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileStorage } from 'agent-auth/node'
@@ -51,7 +50,7 @@ test.each([
   ['gone', String(Date.now() + 7_000)],
   ['gone', [Date.now() + 7_000]],
   ['gone', null],
-])('a lease of the owner %j that ends at %j does not hold, because it is damaged [D-25]', async (owner, endsAtMs) => {
+])('a lease of the owner %j that ends at %j does not hold, because it is damaged', async (owner, endsAtMs) => {
   const { storage, leaseOf } = await written()
   leaseOf(owner, endsAtMs)
   const signal = AbortSignal.timeout(5_000)
@@ -63,7 +62,7 @@ test.each([
   [1, 'aborted'],
   [leaseMs, 'aborted'],
   [leaseMs + 1, { resolved: 'ran' }],
-])('a call for a lock whose lease of another process ends in %d ms results in %j [C-073]', async (leftMs, outcome) => {
+])('a call for a lock whose lease of another process ends in %d ms results in %j', async (leftMs, outcome) => {
   const { storage, leaseOf } = await written()
   const nowMs = Date.now()
   const clock = vi.spyOn(Date, 'now').mockReturnValue(nowMs)
@@ -82,7 +81,7 @@ test('within a lock, the removal of a record that is not there succeeds', async 
   expect(await codeOf(removed)).toEqual({ resolved: undefined })
 })
 
-test('a lease that another process takes while this one waits for the lock file is not taken over [C-071]', async () => {
+test('a lease that another process takes while this one waits for the lock file is not taken over', async () => {
   const { storage, lockFile, leaseOf, leases } = await written()
   lockFile.create()
   const signal = AbortSignal.timeout(500)
@@ -95,7 +94,7 @@ test('a lease that another process takes while this one waits for the lock file 
   expect(leases()).toEqual(nextOwner)
 })
 
-test('a lease that another process took over is neither renewed nor released [D-26]', async () => {
+test('a lease that another process took over is neither renewed nor released', async () => {
   const { storage, leaseOf, leases } = await written()
   holdTimers()
   await storage.withLock('key', async () => {
@@ -116,7 +115,7 @@ test('a removal without a lock removes also what another process writes while it
   expect(await storage.getItem('key')).toBe(null)
 })
 
-test('a removal whose caller stopped waiting removes nothing that was written later [C-056]', async () => {
+test('a removal whose caller stopped waiting removes nothing that was written later', async () => {
   const { storage, lockFile, write } = await written()
   holdTimers()
   // Otherwise the removal gives up, or takes the lock file for that of a killed process, before its caller stops waiting.
@@ -132,7 +131,7 @@ test('a removal whose caller stopped waiting removes nothing that was written la
   expect(await storage.getItem('key')).toBe('newer')
 })
 
-test('a lock file that follows another one counts as stale from its own beginning [D-25]', async () => {
+test('a lock file that follows another one counts as stale from its own beginning', async () => {
   const { storage, lockFile } = await written()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -157,7 +156,7 @@ async function writeBehindLockFile() {
   return { lockFile, clock, settled }
 }
 
-test('a lock file that does not change is left alone for 1.5 s, and taken over by the next try after that [D-25]', async () => {
+test('a lock file that does not change is left alone for 1.5 s, and taken over by the next try after that', async () => {
   const { lockFile, clock, settled } = await writeBehindLockFile()
   await vi.advanceTimersByTimeAsync(maxFilePauseMs)
   clock.nowMs = staleFileMs
@@ -168,7 +167,7 @@ test('a lock file that does not change is left alone for 1.5 s, and taken over b
   expect(settled).toHaveBeenCalledWith({ resolved: undefined })
 })
 
-test('a process still gets the lock file at the end of the time that it waits [D-25]', async () => {
+test('a process still gets the lock file at the end of the time that it waits', async () => {
   const { lockFile, clock, settled } = await writeBehindLockFile()
   clock.nowMs = maxFileWaitMs
   await vi.advanceTimersByTimeAsync(maxFilePauseMs)
@@ -177,14 +176,14 @@ test('a process still gets the lock file at the end of the time that it waits [D
   expect(settled).toHaveBeenCalledWith({ resolved: undefined })
 })
 
-test('a lock file that cannot be created is an error at once, with the code of the system [C-056]', async () => {
+test('a lock file that cannot be created is an error at once, with the code of the system', async () => {
   const storage = fileStorage(`${freshFile(onTestFinished)}${'x'.repeat(300)}`)
   await expect(storage.setItem('key', 'x')).rejects.toMatchObject({
     message: expect.stringContaining('(ENAMETOOLONG)'),
   })
 })
 
-test.runIf(process.getuid?.() === 0)('a folder of another user is refused [C-056]', async () => {
+test.runIf(process.getuid?.() === 0)('a folder of another user is refused', async () => {
   const { path, storage } = await written()
   chownSync(dirname(path), 12_345, 12_345)
   await expect(storage.setItem('key', 'x')).rejects.toMatchObject({
@@ -193,7 +192,7 @@ test.runIf(process.getuid?.() === 0)('a folder of another user is refused [C-056
   })
 })
 
-test.runIf(process.getuid?.() === 0)('a folder that belongs to root is accepted [C-056]', async () => {
+test.runIf(process.getuid?.() === 0)('a folder that belongs to root is accepted', async () => {
   const path = freshFile(onTestFinished)
   mkdirSync(dirname(path), { mode: 0o700 })
   const user = vi.spyOn(process, 'geteuid').mockReturnValue(12_345)

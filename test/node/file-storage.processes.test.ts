@@ -9,7 +9,7 @@ import { freshFile } from '../support/fresh-file.ts'
 import { storm } from '../support/storm.ts'
 
 // 500 rounds with every request sent are `npm run soak -- storms-file`.
-test('8 processes with 50 requests each on one file at expiry: one refresh, no torn read, no failure, 6 times [P-03 D-24 F055 F074]', async () => {
+test('8 processes with 50 requests each on one file at expiry: one refresh, no torn read, no failure, 6 times', async () => {
   const path = freshFile(onTestFinished)
   let isOver = false
   const size = { processes: 8, sessions: 1, requests: 50, rounds: 6, sent: 'first' } as const
@@ -33,7 +33,7 @@ test('8 processes with 50 requests each on one file at expiry: one refresh, no t
   expect(reads).toBeGreaterThan(texts.size)
 })
 
-test('a SIGKILL at each step of a refresh: no lost session, no damaged file [P-07 C-059 C-080 F074 F044]', async () => {
+test('a SIGKILL at each step of a refresh: no lost session, no damaged file', async () => {
   const { steps, outcomes, torn } = await crashAtEachStep(onTestFinished)
   const [create, write] = ['openSync', ['writeFileSync', 'half of writeFileSync']]
   const acquire = [create, ...write, 'renameSync']
@@ -45,7 +45,7 @@ test('a SIGKILL at each step of a refresh: no lost session, no damaged file [P-0
 })
 
 // 5,000 kills of one session each are `npm run soak -- kills-file`, and without a grace period `npm run soak -- kills-no-grace`.
-test('25 SIGKILLs at random times of 8 sessions each: no lost session, no damaged file, no refresh that fails [P-07 C-059]', async () => {
+test('25 SIGKILLs at random times of 8 sessions each: no lost session, no damaged file, no refresh that fails', async () => {
   const report = await fileKills(onTestFinished, { lanes: 4, sessions: 8, kills: 25 })
   expect(report).toEqual({ kills: 25, lost: 0, missing: 0, torn: 0, failures: {} })
 }, 600_000)

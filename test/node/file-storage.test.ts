@@ -51,7 +51,7 @@ async function written() {
 }
 
 describe('the file', () => {
-  test('is readable by its owner alone, as is the folder, with any umask [C-056]', async () => {
+  test('is readable by its owner alone, as is the folder, with any umask', async () => {
     const before = process.umask(0)
     try {
       const { path, storage } = await written()
@@ -64,14 +64,14 @@ describe('the file', () => {
     }
   })
 
-  test('has a line for each record [C-056]', async () => {
+  test('has a line for each record', async () => {
     const { path, storage } = await written()
     await storage.setItem('other', 'text')
     const lines = ['{', '  "v": 1,', '  "records": {', '    "key": "value",', '    "other": "text"', '  }', '}', '']
     expect(readFileSync(path, 'utf8').split('\n')).toEqual(lines)
   })
 
-  test('is found when the process changes its folder [C-056]', async () => {
+  test('is found when the process changes its folder', async () => {
     const path = freshFile(onTestFinished)
     mkdirSync(dirname(path), { mode: 0o700 })
     const before = process.cwd()
@@ -86,12 +86,12 @@ describe('the file', () => {
     }
   })
 
-  test.each(['', '~/x.json', 'a\0b', undefined, 7])('cannot be at %j [C-056]', (path) => {
+  test.each(['', '~/x.json', 'a\0b', undefined, 7])('cannot be at %j', (path) => {
     const error = { code: 'config_invalid', message: expect.stringContaining('path must ') }
     expect(() => fileStorage(path as string)).toThrow(expect.objectContaining(error))
   })
 
-  test('is refused, and not repaired, when other users could read it [C-056]', async () => {
+  test('is refused, and not repaired, when other users could read it', async () => {
     const { path, storage } = await written()
     const text = readFileSync(path, 'utf8')
     for (const mode of [0o640, 0o604, 0o620]) {
@@ -107,7 +107,7 @@ describe('the file', () => {
     expect(await storage.getItem('key')).toBe('value')
   })
 
-  test('is named in the message, as is the file of leases beside it [C-056]', async () => {
+  test('is named in the message, as is the file of leases beside it', async () => {
     const { path, storage } = await written()
     const lock = { name: 'name', owner: 'one', endsAtMs: Date.now() }
     const locked = (): Promise<unknown> => storage.withLock('name', async () => {})
@@ -126,7 +126,7 @@ describe('the file', () => {
     await expect(storage.getItem('key')).rejects.toMatchObject(naming('sessions.json'))
   })
 
-  test('is refused as a symbolic link, and its target is left alone [C-056]', async () => {
+  test('is refused as a symbolic link, and its target is left alone', async () => {
     const { path } = await written()
     const text = readFileSync(path, 'utf8')
     const link = `${path}.link`
@@ -137,7 +137,7 @@ describe('the file', () => {
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
-  test('never follows a symbolic link that was planted as its lock file [C-056]', async () => {
+  test('never follows a symbolic link that was planted as its lock file', async () => {
     const { path, storage } = await written()
     const victim = `${path}.victim`
     writeFileSync(victim, 'untouched')
@@ -155,7 +155,7 @@ describe('the file', () => {
     expect(await storage.getItem('key')).toBe('new')
   })
 
-  test('leaves another name of the same file as it was [C-056]', async () => {
+  test('leaves another name of the same file as it was', async () => {
     const { path, storage } = await written()
     const text = readFileSync(path, 'utf8')
     linkSync(path, `${path}.other`)
@@ -163,7 +163,7 @@ describe('the file', () => {
     expect(readFileSync(`${path}.other`, 'utf8')).toBe(text)
   })
 
-  test('is refused when it belongs to another user [C-056]', async () => {
+  test('is refused when it belongs to another user', async () => {
     const { path } = await written()
     const isRoot = process.getuid?.() === 0
     if (isRoot) chownSync(path, 12_345, 12_345)
@@ -174,7 +174,7 @@ describe('the file', () => {
     })
   })
 
-  test('is refused in a folder that other users can change [C-056]', async () => {
+  test('is refused in a folder that other users can change', async () => {
     const { path, storage } = await written()
     for (const mode of [0o770, 0o707]) {
       chmodSync(dirname(path), mode)
@@ -191,7 +191,7 @@ describe('the file', () => {
     }
   })
 
-  test('that is a folder, a pipe or below a file is refused without a wait [C-056]', async () => {
+  test('that is a folder, a pipe or below a file is refused without a wait', async () => {
     const { path } = await written()
     const pipe = `${path}.pipe`
     execFileSync('mkfifo', ['-m', '600', pipe])
@@ -201,7 +201,7 @@ describe('the file', () => {
     }
   })
 
-  test('an error names the file, and quotes neither the record nor the folder [C-062]', async () => {
+  test('an error names the file, and quotes neither the record nor the folder', async () => {
     const { path, storage } = await written()
     await storage.setItem('key', 'a-secret-token')
     const refused = await fileStorage(`${path}/x.json`).setItem('key', 'a-secret-token').catch(String)
@@ -213,7 +213,7 @@ describe('the file', () => {
 })
 
 describe('content that this version did not write', () => {
-  test('of a newer version is neither read nor replaced [C-056]', async () => {
+  test('of a newer version is neither read nor replaced', async () => {
     const { path, storage } = await written()
     const newer = '{"v":2,"sessions":[]}'
     writeFileSync(path, newer)
@@ -236,7 +236,7 @@ describe('content that this version did not write', () => {
     '{"records":{}}',
     '-----BEGIN PRIVATE KEY-----\n',
     '{',
-  ])('%j of another program is neither read nor replaced [C-056]', async (text) => {
+  ])('%j of another program is neither read nor replaced', async (text) => {
     const { path, storage } = await written()
     writeFileSync(path, text)
     const { realm, service } = sessionRig()
@@ -258,7 +258,7 @@ describe('content that this version did not write', () => {
     '{"v":1}',
     '{"v":1,"records":[]}',
     '{"v":1,"records":null}',
-  ])('%j counts as unreadable, is reported, and is replaced by a sign-in [C-056]', async (text) => {
+  ])('%j counts as unreadable, is reported, and is replaced by a sign-in', async (text) => {
     const path = freshFile(onTestFinished)
     mkdirSync(dirname(path), { mode: 0o700 })
     writeFileSync(path, text, { mode: 0o600 })
@@ -270,7 +270,7 @@ describe('content that this version did not write', () => {
     expect((await realm({ storage: fileStorage(path) }).session.ready()).status).toBe('signed-in')
   })
 
-  test('a sign-in over a folder that other users can change is reported with the text of the error [C-056]', async () => {
+  test('a sign-in over a folder that other users can change is reported with the text of the error', async () => {
     const path = freshFile(onTestFinished)
     mkdirSync(dirname(path))
     chmodSync(dirname(path), 0o777)
@@ -284,7 +284,7 @@ describe('content that this version did not write', () => {
     ])
   })
 
-  test('keeps the other records when one entry is not text [C-056]', async () => {
+  test('keeps the other records when one entry is not text', async () => {
     const { path, storage } = await written()
     const content = JSON.parse(readFileSync(path, 'utf8'))
     content.records.odd = { not: 'text' }
@@ -296,7 +296,7 @@ describe('content that this version did not write', () => {
   })
 })
 
-test('a refresh token that was kept as text starts a session in the file [C-056]', async () => {
+test('a refresh token that was kept as text starts a session in the file', async () => {
   const storage = fileStorage(freshFile(onTestFinished))
   const { realm, service } = sessionRig()
   const { config, session } = realm({ storage })
@@ -308,7 +308,7 @@ test('a refresh token that was kept as text starts a session in the file [C-056]
 })
 
 describe('a process that was killed', () => {
-  test('while it wrote: the old record stays, and the next write does not wait for ever [D-25]', async () => {
+  test('while it wrote: the old record stays, and the next write does not wait for ever', async () => {
     const { path, storage } = await written()
     writeFileSync(`${path}.lock`, '{"v":1,"records":{"key":"half wri', { mode: 0o600 })
     expect(await storage.getItem('key')).toBe('value')
@@ -324,7 +324,7 @@ describe('a process that was killed', () => {
     expect(existsSync(`${path}.lock`)).toBe(false)
   })
 
-  test('a lock file that still changes is left alone [D-25]', async () => {
+  test('a lock file that still changes is left alone', async () => {
     const { path, storage } = await written()
     writeFileSync(`${path}.lock`, '', { mode: 0o600 })
     const alive = setInterval(() => utimesSync(`${path}.lock`, new Date(), new Date()), 50)
@@ -338,14 +338,14 @@ describe('a process that was killed', () => {
     }
   })
 
-  test('a lease whose end is further away than a lease lasts does not hold: the clock was set back [C-073]', async () => {
+  test('a lease whose end is further away than a lease lasts does not hold: the clock was set back', async () => {
     const { path, storage } = await written()
     writeLeases(path, { key: { owner: 'gone', endsAtMs: Date.now() + hourMs } })
     expect(await storage.withLock('key', async () => 'ran')).toBe('ran')
   })
 
   test.each(['', '{"key":', '[]', 'null', '{"key":"text"}', '{"key":null}', '{"key":{"owner":7,"endsAtMs":9e15}}'])(
-    'leases that a power failure damaged do not hold: %j [D-25]',
+    'leases that a power failure damaged do not hold: %j',
     async (text) => {
       const { path, storage } = await written()
       writeFileSync(`${path}.leases`, text, { mode: 0o600 })
@@ -354,7 +354,7 @@ describe('a process that was killed', () => {
     },
   )
 
-  test('a step whose lock file was taken over replaces nothing, and runs again [D-26]', async () => {
+  test('a step whose lock file was taken over replaces nothing, and runs again', async () => {
     const { path } = await written()
     const lockFile = `${path}.lock`
     let runs = 0
@@ -370,7 +370,7 @@ describe('a process that was killed', () => {
     expect({ runs, text: readFileSync(path, 'utf8') }).toEqual({ runs: 2, text: 'run 2' })
   })
 
-  test('a lock owner writes nothing after its lease was taken over [D-26]', async () => {
+  test('a lock owner writes nothing after its lease was taken over', async () => {
     const { path, storage } = await written()
     const other = fileStorage(path)
     await storage.withLock('key', async () => {

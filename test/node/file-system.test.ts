@@ -1,4 +1,3 @@
-// Tests src/node/private-file.ts, src/node/replace-file.ts.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { basename, dirname, join } from 'node:path'
@@ -37,14 +36,14 @@ function watched(): string[] {
   return steps
 }
 
-test('the text of records is on the disk before its name is, and its name at the end [C-056]', async () => {
+test('the text of records is on the disk before its name is, and its name at the end', async () => {
   const path = freshFile(onTestFinished)
   const steps = watched()
   await fileStorage(path).setItem('key', 'value')
   expect(steps).toEqual(['flush of the text', 'rename to sessions.json', 'flush of the folder'])
 })
 
-test('the removal of the last record is on the disk, and leases need not be [C-056]', async () => {
+test('the removal of the last record is on the disk, and leases need not be', async () => {
   const path = freshFile(onTestFinished)
   const storage = fileStorage(path)
   await storage.setItem('key', 'value')
@@ -55,7 +54,7 @@ test('the removal of the last record is on the disk, and leases need not be [C-0
   expect(steps).toEqual(['rename to sessions.json.leases'])
 })
 
-test('fileStorage closes every file that it opens [C-056]', async () => {
+test('fileStorage closes every file that it opens', async () => {
   const storage = fileStorage(freshFile(onTestFinished))
   const { openSync, closeSync } = fs
   const open = new Set<number>()
@@ -77,7 +76,7 @@ test('fileStorage closes every file that it opens [C-056]', async () => {
   expect({ areOpened: opened > 0, stillOpen: [...open] }).toEqual({ areOpened: true, stillOpen: [] })
 })
 
-test('folders are created where they are missing, from the highest one on, and only there [C-056]', async () => {
+test('folders are created where they are missing, from the highest one on, and only there', async () => {
   const storage = fileStorage(join(dirname(freshFile(onTestFinished)), 'deep', 'sessions.json'))
   const { mkdirSync } = fs
   const created: string[] = []
@@ -92,7 +91,7 @@ test('folders are created where they are missing, from the highest one on, and o
   expect({ created, value: await storage.getItem('key') }).toEqual({ created: ['private', 'deep'], value: 'again' })
 })
 
-test.each(['ELOOP', 'EMLINK'])('a symbolic link is named by %s, the code of Linux or FreeBSD [C-056]', async (code) => {
+test.each(['ELOOP', 'EMLINK'])('a symbolic link is named by %s, the code of Linux or FreeBSD', async (code) => {
   const storage = fileStorage(freshFile(onTestFinished))
   await storage.setItem('key', 'value')
   replaced({

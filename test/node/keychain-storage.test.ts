@@ -89,7 +89,7 @@ describe('with the Secret Service of Linux', { tags: ['keychain'] }, () => {
 
   suiteOver('keychainStorage', realKeyring)
 
-  test('keeps the key in the keychain and encrypted records in the file, for the next process as well [C-056]', async () => {
+  test('keeps the key in the keychain and encrypted records in the file, for the next process as well', async () => {
     const path = freshFile(onTestFinished)
     const options = { keyring: realKeyring, name: 'my-tool' }
     await keychainStorage(path, options).setItem('key', 'a record')
@@ -124,7 +124,7 @@ test.runIf(process.platform === 'linux')(
 )
 
 describe('a keychain that comes and goes', () => {
-  test('a locked keychain replaces no encrypted record by a plain one, and a removal needs no key [C-056]', async () => {
+  test('a locked keychain replaces no encrypted record by a plain one, and a removal needs no key', async () => {
     const keyring = testKeyring()
     const { handle, text } = shared(keyring)
     await handle().setItem('key', 'first')
@@ -146,7 +146,7 @@ describe('a keychain that comes and goes', () => {
     })
   })
 
-  test('a keychain that refuses only reads keeps its key, and the records stay readable [C-056]', async () => {
+  test('a keychain that refuses only reads keeps its key, and the records stay readable', async () => {
     const keyring = testKeyring()
     const { handle } = shared(keyring, 'plain')
     await handle().setItem('key', 'first')
@@ -164,7 +164,7 @@ describe('a keychain that comes and goes', () => {
     })
   })
 
-  test('records of fileStorage are read, and encrypted at the next write [C-056]', async () => {
+  test('records of fileStorage are read, and encrypted at the next write', async () => {
     const { path, handle, text } = shared(testKeyring())
     await fileStorage(path).setItem('key', 'a record')
     expect(await handle().getItem('key')).toBe('a record')
@@ -182,7 +182,7 @@ describe('a keychain that comes and goes', () => {
     },
   )
 
-  test('ready() rejects if the file cannot be read, although the keychain can [C-056]', async () => {
+  test('ready() rejects if the file cannot be read, although the keychain can', async () => {
     const { path, handle } = shared(testKeyring())
     await handle().setItem('key', 'a record')
     writeFileSync(path, '{"v":2}')
@@ -200,7 +200,7 @@ describe('a keychain that comes and goes', () => {
     expect(load).toHaveBeenCalledTimes(1)
   })
 
-  test('a record that another version of the library encrypted is read [C-056]', async () => {
+  test('a record that another version of the library encrypted is read', async () => {
     const keyring = testKeyring()
     const { path, handle } = shared(keyring)
     const header = 'eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIiwia2lkIjoia2V5Y2hhaW4iLCJjdHgiOiJrZXkifQ'
@@ -230,7 +230,7 @@ describe('a keychain that comes and goes', () => {
     })
   })
 
-  test('two files under one name have a key each, so that neither replaces the key of the other [C-056]', async () => {
+  test('two files under one name have a key each, so that neither replaces the key of the other', async () => {
     const keyring = testKeyring()
     const files = Array.from({ length: 8 }, () => shared(keyring))
     await Promise.all(files.map(({ handle }, at) => handle().setItem('key', `value ${at}`)))
@@ -238,7 +238,7 @@ describe('a keychain that comes and goes', () => {
     expect(keyring.entries.size).toBe(files.length)
   })
 
-  test('a file has one key by all names of its folder, also if the folder is not there at first [C-056]', async () => {
+  test('a file has one key by all names of its folder, also if the folder is not there at first', async () => {
     const keyring = testKeyring()
     const folder = dirname(dirname(freshFile(onTestFinished)))
     symlinkSync(folder, `${folder}/link`)
@@ -251,7 +251,7 @@ describe('a keychain that comes and goes', () => {
     ])
   })
 
-  test('a record whose key is gone is refused and stays, and a sign-in replaces it [C-056]', async () => {
+  test('a record whose key is gone is refused and stays, and a sign-in replaces it', async () => {
     const keyring = testKeyring()
     const { handle, text } = shared(keyring)
     const { config } = sessionRig().realm()
@@ -267,7 +267,7 @@ describe('a keychain that comes and goes', () => {
     expect(await next.getAccessToken()).toBe('of-the-next-sign-in')
   })
 
-  test('no error quotes what the keychain holds or says [C-056]', async () => {
+  test('no error quotes what the keychain holds or says', async () => {
     const keyring = testKeyring()
     const { handle } = shared(keyring)
     await handle().setItem('key', 'a record')
@@ -317,7 +317,7 @@ describe('a wrong call', () => {
     })
   })
 
-  test('a session over a package that is not installed names it at ready(), and in the event of a sign-in [C-056]', async () => {
+  test('a session over a package that is not installed names it at ready(), and in the event of a sign-in', async () => {
     const path = freshFile(onTestFinished)
     const storage = keychainStorage(path, { keyring: () => Promise.reject(missing), name: 'my-tool' })
     const { session, eventsOf } = sessionRig().realm({ storage })

@@ -1,5 +1,4 @@
 // A program that opens no browser and does not say so at once.
-// Tests src/node/loopback/paste.ts, src/node/loopback/sign-in.ts.
 import { PassThrough } from 'node:stream'
 import { createAuthConfig } from 'agent-auth'
 import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
@@ -66,7 +65,7 @@ const openers: [does: string, opener: () => unknown][] = [
 ]
 
 describe('the URL is printed once, for the user to open,', () => {
-  test.each(openers)('if no callback has come 3 s after openBrowser, which %s [C-136]', async (_, opener) => {
+  test.each(openers)('if no callback has come 3 s after openBrowser, which %s', async (_, opener) => {
     const { settled, input, text, url, urls, callback } = await started(opener)
     await vi.advanceTimersByTimeAsync(browserWaitMs - 1)
     expect(text()).toBe('')
@@ -84,7 +83,7 @@ describe('the URL is printed once, for the user to open,', () => {
     expect(input.isPaused()).toBe(true)
   })
 
-  test('if openBrowser rejects before [C-136]', async () => {
+  test('if openBrowser rejects before', async () => {
     const { text, urls } = await started(failsAfter(1_000))
     await vi.advanceTimersByTimeAsync(1_000)
     expect(text()).toContain('Open this URL')
@@ -96,7 +95,7 @@ describe('the URL is printed once, for the user to open,', () => {
   })
 })
 
-test('nothing is printed after the callback, also while the code is exchanged [C-136]', async () => {
+test('nothing is printed after the callback, also while the code is exchanged', async () => {
   let respond = (): void => {}
   const response = new Promise<Response>((resolve) => {
     respond = () => resolve(tokens())
@@ -112,7 +111,7 @@ test('nothing is printed after the callback, also while the code is exchanged [C
   expect(text()).toBe('')
 })
 
-test('no timer is left after the login [C-138]', async () => {
+test('no timer is left after the login', async () => {
   const timers = timersOfWork()
   const { settled, stop } = await timers.run(() => started(async () => {}))
   expect(timers.pendingCount()).toBe(2)
@@ -125,7 +124,7 @@ describe('a browser that may have opened', () => {
   test.each([
     [undefined, false],
     [true, true],
-  ])('leaves stdin to the tool, unless it is a terminal (isTTY %s) [C-136]', async (isTTY, isRead) => {
+  ])('leaves stdin to the tool, unless it is a terminal (isTTY %s)', async (isTTY, isRead) => {
     const stdin = Object.assign(new PassThrough(), { isTTY })
     vi.spyOn(process, 'stdin', 'get').mockReturnValue(stdin as never)
     let printed = ''
@@ -152,7 +151,7 @@ describe('a browser that may have opened', () => {
   })
 })
 
-test('the message of a time-out names the way without a browser [C-132]', async () => {
+test('the message of a time-out names the way without a browser', async () => {
   const { login } = await started(async () => {})
   const message = `No login at https://auth.example.com was finished within ${defaultLoopbackMs} ms. See what the browser shows. If no browser opened, sign in without openBrowser.`
   const refused = expect(login).rejects.toMatchObject({ code: 'timeout', message })

@@ -1,6 +1,5 @@
 // @module-tag slow
 
-// Tests src/node/loopback/listen.ts, src/node/loopback/respond.ts, src/node/loopback/sign-in.ts.
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -75,7 +74,7 @@ function holdTimers(): void {
 }
 
 describe('the end of a login', () => {
-  test('comes with the last page, without a wait, and the port is closed by then [C-132]', async () => {
+  test('comes with the last page, without a wait, and the port is closed by then', async () => {
     holdTimers()
     const { settled, callback, origin } = await startedOnFreePort()
     expect(await send(callback)).toMatchObject({ status: 303, headers: { location: '/callback/done' } })
@@ -85,7 +84,7 @@ describe('the end of a login', () => {
     await expect(send(origin)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  test('does not need the last page, for which the port stays open a short while [C-132]', async () => {
+  test('does not need the last page, for which the port stays open a short while', async () => {
     holdTimers()
     const { settled, callback, origin } = await startedOnFreePort()
     const isSettled = vi.fn()
@@ -100,7 +99,7 @@ describe('the end of a login', () => {
     await expect(send(origin)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  test('waits for no page if the callback was pasted [C-136]', async () => {
+  test('waits for no page if the callback was pasted', async () => {
     holdTimers()
     const terminal = { input: new PassThrough(), output: new PassThrough() }
     const settled = codeOf(signInWithLoopback(configWith(), { terminal }))
@@ -116,7 +115,7 @@ describe('the end of a login', () => {
     expect(terminal.input.isPaused()).toBe(true)
   })
 
-  test('prints nothing when the browser fails afterwards [C-136]', async () => {
+  test('prints nothing when the browser fails afterwards', async () => {
     const terminal = { input: new PassThrough(), output: new PassThrough() }
     let fail = (): void => {}
     const browser = new Promise((_, reject) => {
@@ -140,7 +139,7 @@ describe('the end of a login', () => {
 })
 
 describe('a request', () => {
-  test('whose target is of another origin, or no URL, is answered with 400 and changes nothing [C-133]', async () => {
+  test('whose target is of another origin, or no URL, is answered with 400 and changes nothing', async () => {
     holdTimers()
     const { settled, callback, origin } = await started()
     const { search } = new URL(callback)
@@ -152,7 +151,7 @@ describe('a request', () => {
     expect(await settled).toEqual(signedIn)
   })
 
-  test('gets headers that let no page of another site read or frame the page [C-134]', async () => {
+  test('gets headers that let no page of another site read or frame the page', async () => {
     holdTimers()
     const { settled, callback, origin } = await started()
     for (const address of [`${origin}/other`, callback, `${origin}/callback/done`])
@@ -177,20 +176,20 @@ describe('a request', () => {
     expect(await settled).toEqual(signedIn)
   })
 
-  test('may have a port up to 65535 [C-131]', async () => {
+  test('may have a port up to 65535', async () => {
     const { settled, callback } = await started(configWith(), { ports: [65_535, 0] })
     expect((await send(callback)).status).toBe(303)
     expect(await settled).toEqual(signedIn)
   })
 
-  test('may come within ten minutes, the longest timeoutMs [C-132]', async () => {
+  test('may come within ten minutes, the longest timeoutMs', async () => {
     const { settled, callback } = await started(configWith(), { timeoutMs: 600_000 })
     expect((await send(callback)).status).toBe(303)
     expect(await settled).toEqual(signedIn)
   })
 
   const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
-  test.runIf(hasIpv6)('reaches a redirect URI at [::1], with the brackets of a URL [C-130]', async () => {
+  test.runIf(hasIpv6)('reaches a redirect URI at [::1], with the brackets of a URL', async () => {
     holdTimers()
     const { settled, redirectUri, callback, origin } = await started(configWith('http://[::1]/callback'))
     expect(redirectUri).toMatch(/^http:\/\/\[::1\]:\d+\/callback$/)
@@ -200,7 +199,7 @@ describe('a request', () => {
   })
 
   test.runIf(hasIpv6).each(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])(
-    'arrives at [::1], on a port that is not shared in a cluster, if the machine has no IPv4: %s [C-130]',
+    'arrives at [::1], on a port that is not shared in a cluster, if the machine has no IPv4: %s',
     async (code) => {
       const original = Server.prototype.listen
       const listen = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (
@@ -226,7 +225,7 @@ describe('a request', () => {
     },
   )
 
-  test('that comes before the login has its URL ends with a closed connection [C-132]', async () => {
+  test('that comes before the login has its URL ends with a closed connection', async () => {
     holdTimers()
     const digest = opened()
     const original = crypto.subtle.digest
@@ -263,7 +262,7 @@ test('a request for the tokens ends at its own time limit, although the login st
   expect(await settled).toBe('exchange_interrupted')
 })
 
-test('a terminal is never switched to raw mode, in which Ctrl-C would not reach the process [D-43]', async () => {
+test('a terminal is never switched to raw mode, in which Ctrl-C would not reach the process', async () => {
   const modes: boolean[] = []
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (mode: boolean) => modes.push(mode) })
   const stop = new AbortController()
@@ -281,21 +280,21 @@ test.each<[string, LoopbackOptions, string?]>([
   ['ports', { ports: [-1] }],
   ['ports', { ports: [80.5] }],
   ['timeoutMs', { timeoutMs: Number.NaN }],
-])('a wrong %s is refused: %j %s [C-130]', async (name, options, redirectUri) => {
+])('a wrong %s is refused: %j %s', async (name, options, redirectUri) => {
   await expect(signInWithLoopback(configWith(redirectUri), options)).rejects.toMatchObject({
     code: 'config_invalid',
     message: expect.stringContaining(name),
   })
 })
 
-test('options in the place of the config are refused [C-130]', async () => {
+test('options in the place of the config are refused', async () => {
   await expect(signInWithLoopback({ clientId: 'tool' } as never)).rejects.toMatchObject({
     code: 'config_invalid',
     message: expect.stringContaining('signInWithLoopback needs the config'),
   })
 })
 
-test('a signal that has fired opens nothing [D-43]', async () => {
+test('a signal that has fired opens nothing', async () => {
   const openBrowser = vi.fn()
   const login = signInWithLoopback(configWith(), { openBrowser, signal: AbortSignal.abort() })
   await expect(login).rejects.toMatchObject({ code: 'aborted' })

@@ -1,4 +1,3 @@
-// Tests src/node/loopback/listen.ts, src/node/loopback/paste.ts, src/node/loopback/respond.ts, src/node/loopback/sign-in.ts.
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Server } from 'node:net'
@@ -105,7 +104,7 @@ async function occupied(): Promise<number> {
   return listen(server)
 }
 
-test('signs in through the pages of the service, and leaves a page without the code [C-130 C-134 C-135]', async () => {
+test('signs in through the pages of the service, and leaves a page without the code', async () => {
   service.dev.autoApprove(undefined)
   const account = service.people.find(({ tenant }) => tenant === 'demo') ?? { email: '', password: '' }
   let given: unknown[] = []
@@ -138,7 +137,7 @@ test('signs in through the pages of the service, and leaves a page without the c
 })
 
 describe('the listener', () => {
-  test('is on 127.0.0.1 alone, with a port of its own for each login [C-130]', async () => {
+  test('is on 127.0.0.1 alone, with a port of its own for each login', async () => {
     const [one, two] = await Promise.all([started(), started()])
     expect(one.redirectUri).not.toBe(two.redirectUri)
     const { port } = new URL(one.redirectUri)
@@ -151,7 +150,7 @@ describe('the listener', () => {
     }
   })
 
-  test('takes the next loopback address if the machine does not have the first [C-130]', async () => {
+  test('takes the next loopback address if the machine does not have the first', async () => {
     // 192.0.2.1 is of a network for documentation.
     const listener = await listenOnLoopback(['192.0.2.1', '127.0.0.1'], [await freePort()], (_, response) =>
       response.end('here'),
@@ -162,7 +161,7 @@ describe('the listener', () => {
     expect(await isRefused(listener.origin)).toBe(true)
   })
 
-  test('skips busy ports in order, and says that all are busy [C-131]', async () => {
+  test('skips busy ports in order, and says that all are busy', async () => {
     const busy = [await occupied(), await occupied()]
     const free = await freePort()
     const { authorizeUrl, redirectUri, settled } = await started({ ports: [...busy, free] })
@@ -176,13 +175,13 @@ describe('the listener', () => {
     })
   })
 
-  test('takes the port of the redirect URI if there is no other option [C-131]', async () => {
+  test('takes the port of the redirect URI if there is no other option', async () => {
     const busy = await occupied()
     const config = configWith(`http://127.0.0.1:${busy}/callback`)
     expect(await codeOf(signInWithLoopback(config, {}))).toBe('login_failed')
   })
 
-  test('survives a thousand other requests, and is closed after the callback [C-132 D-43]', async () => {
+  test('survives a thousand other requests, and is closed after the callback', async () => {
     const { config, exchanges } = countedConfig()
     const { authorizeUrl, redirectUri, settled } = await started({ ports: [await freePort()] }, config)
     const { origin } = new URL(redirectUri)
@@ -208,7 +207,7 @@ describe('the listener', () => {
     expect(await isRefused(origin)).toBe(true)
   })
 
-  test('exchanges the code of a callback that comes twice once [C-132]', async () => {
+  test('exchanges the code of a callback that comes twice once', async () => {
     const { config, exchanges } = countedConfig()
     const { authorizeUrl, settled } = await started({}, config)
     const callback = await callbackFrom(authorizeUrl)
@@ -218,7 +217,7 @@ describe('the listener', () => {
     expect(exchanges()).toBe(1)
   })
 
-  test('answers 400 under another host name, and lets no other origin read [C-133]', async () => {
+  test('answers 400 under another host name, and lets no other origin read', async () => {
     const { authorizeUrl, redirectUri, settled } = await started()
     const { port, host } = new URL(redirectUri)
     const callback = await callbackFrom(authorizeUrl)
@@ -237,7 +236,7 @@ describe('the listener', () => {
     expect(await settled).toHaveProperty('resolved')
   })
 
-  test('redirects away from the code, with headers that keep the page to itself [C-134]', async () => {
+  test('redirects away from the code, with headers that keep the page to itself', async () => {
     const { authorizeUrl, redirectUri, settled } = await started()
     const callback = await callbackFrom(authorizeUrl)
     const first = await send(callback)
@@ -263,7 +262,7 @@ describe('the listener', () => {
 })
 
 describe('a login that ends without tokens', () => {
-  test('rejects with timeout after its time [C-132]', async () => {
+  test('rejects with timeout after its time', async () => {
     const { redirectUri, settled } = await started({ timeoutMs: 200, ports: [await freePort()] })
     expect(await settled).toBe('timeout')
     const late = signInWithLoopback(configWith(), { openBrowser: () => {}, timeoutMs: 1 })
@@ -272,7 +271,7 @@ describe('a login that ends without tokens', () => {
     expect(await isRefused(redirectUri)).toBe(true)
   })
 
-  test('rejects with aborted if a signal fires before it, while it waits, or during the exchange [D-43]', async () => {
+  test('rejects with aborted if a signal fires before it, while it waits, or during the exchange', async () => {
     const never: unknown[] = []
     const openBrowser = (url: string): number => never.push(url)
     // If the login asked for this busy port, it would reject with login_failed.
@@ -294,7 +293,7 @@ describe('a login that ends without tokens', () => {
     expect(await isRefused(two.redirectUri)).toBe(true)
   })
 
-  test('shows a page that sends the user back if the user refuses [C-132]', async () => {
+  test('shows a page that sends the user back if the user refuses', async () => {
     const { authorizeUrl, redirectUri, settled } = await started({ ports: [await freePort()] })
     const state = new URL(authorizeUrl).searchParams.get('state')
     const { status, headers } = await send(`${redirectUri}?error=access_denied&state=${state}`)
@@ -303,7 +302,7 @@ describe('a login that ends without tokens', () => {
     expect(await isRefused(redirectUri)).toBe(true)
   })
 
-  test('lets the process exit at once, although a connection is open and a request half sent [C-138]', async () => {
+  test('lets the process exit at once, although a connection is open and a request half sent', async () => {
     const child = await startChild(onTestFinished, 'loopback-child.ts', [service.authUrl])
     const redirectUri = new URL(String(await nextWord(child))).searchParams.get('redirect_uri') ?? ''
     await openConnection(redirectUri)
@@ -316,7 +315,7 @@ describe('a login that ends without tokens', () => {
   })
 })
 
-test('a login lets the process exit at once, although a browser keeps a connection open [C-138]', async () => {
+test('a login lets the process exit at once, although a browser keeps a connection open', async () => {
   const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   const child = await startChild(onTestFinished, 'loopback-child.ts', [service.authUrl, clientId])
   const authorizeUrl = String(await nextWord(child))
@@ -357,7 +356,7 @@ describe('without a browser on this machine', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('no browser'))],
-  ])('the user pastes the callback if openBrowser %s [C-136 D-43]', async (_, openBrowser) => {
+  ])('the user pastes the callback if openBrowser %s', async (_, openBrowser) => {
     const screen = terminal()
     const { config, exchanges } = countedConfig()
     const login = signInWithLoopback(config, { openBrowser, terminal: screen })
@@ -386,7 +385,7 @@ describe('without a browser on this machine', () => {
     expect(screen.input.isPaused()).toBe(true)
   })
 
-  test('the callback may still come to the port, after the input ended [C-136]', async () => {
+  test('the callback may still come to the port, after the input ended', async () => {
     const screen = terminal()
     const login: Promise<Tokens> = signInWithLoopback(configWith(), { terminal: screen })
     screen.input.end()
@@ -406,7 +405,7 @@ test.each<[string, LoopbackOptions, string?]>([
   ['timeoutMs', { timeoutMs: 600_001 }],
   ['openBrowser', { openBrowser: 'firefox' as never }],
   ['prot', { prot: 80 } as never],
-])('a wrong %s is refused before anything is opened [C-130]', async (name, options, redirectUri) => {
+])('a wrong %s is refused before anything is opened', async (name, options, redirectUri) => {
   await expect(signInWithLoopback(configWith(redirectUri), options)).rejects.toMatchObject({
     code: 'config_invalid',
     message: expect.stringContaining(name),

@@ -304,7 +304,7 @@ test('without options it takes the global tracer and meter at the first event, s
   }
 })
 
-test('an unknown option, and a meter that is none, are config_invalid [C-112]', async () => {
+test('an unknown option, and a meter that is none, are config_invalid', async () => {
   expect(await failure(() => createTelemetry({ traces: 1 } as object))).toMatchObject({
     code: 'config_invalid',
     message: expect.stringContaining('traces is not an option of createTelemetry'),

@@ -78,7 +78,7 @@ async function signedIn(reuse: 'revoke' | 'grace' = 'revoke') {
   return { ...rig, here, there, realm, refreshed, expectNoneEnded }
 }
 
-test('after a promotion pools reconnect, and a session is refreshed once [C-069 D-33]', async () => {
+test('after a promotion pools reconnect, and a session is refreshed once', async () => {
   patient()
   const rig = await signedIn()
   await addStandby()
@@ -91,7 +91,7 @@ test('after a promotion pools reconnect, and a session is refreshed once [C-069 
   expect(await codeOf((await rig.realm()).session.getAccessToken())).toBe('login_required')
 })
 
-test('an asynchronous standby that lacks a refresh: the older token is sent within the grace period, and no user is signed out [C-065 D-33]', async () => {
+test('an asynchronous standby that lacks a refresh: the older token is sent within the grace period, and no user is signed out', async () => {
   patient()
   const rig = await signedIn('grace')
   await addStandby()
@@ -110,7 +110,7 @@ test('an asynchronous standby that lacks a refresh: the older token is sent with
   expect(new Set(rig.service.sent).size).toBe(1)
 })
 
-test('a synchronous standby: what was confirmed is there after the primary is lost, and without the standby writes fail in time [C-072 D-33]', async () => {
+test('a synchronous standby: what was confirmed is there after the primary is lost, and without the standby writes fail in time', async () => {
   await addStandby()
   await setReplication(primary, 'synchronous')
   const rig = await signedIn()

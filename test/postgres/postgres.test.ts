@@ -66,26 +66,23 @@ async function signedIn(storage: ReturnType<typeof onTable>['storage']) {
 }
 
 describe('a small pool', () => {
-  test.each([1, 2])(
-    'of %i: 8 expired sessions, 4 calls each: one refresh each, and every call ends [C-069 D-33]',
-    async (max) => {
-      const { storage } = onTable({}, connected({ max }).pool)
-      const { clock, service, realm } = sessionRig()
-      const sessions: (readonly Session[])[] = []
-      for (let index = 0; index < 8; index++) {
-        const [here, there] = [realm({ storage, key: `${index}` }), realm({ storage, key: `${index}` })]
-        await here.session.signIn(service.issue())
-        await there.session.ready()
-        sessions.push([here.session, there.session])
-      }
-      clock.advance(hour)
-      const calls = sessions.flatMap((pair) => [...pair, ...pair].map((session) => session.getAccessToken()))
-      expect(new Set(await Promise.all(calls)).size).toBe(8)
-      expect(service.sent).toHaveLength(8)
-    },
-  )
+  test.each([1, 2])('of %i: 8 expired sessions, 4 calls each: one refresh each, and every call ends', async (max) => {
+    const { storage } = onTable({}, connected({ max }).pool)
+    const { clock, service, realm } = sessionRig()
+    const sessions: (readonly Session[])[] = []
+    for (let index = 0; index < 8; index++) {
+      const [here, there] = [realm({ storage, key: `${index}` }), realm({ storage, key: `${index}` })]
+      await here.session.signIn(service.issue())
+      await there.session.ready()
+      sessions.push([here.session, there.session])
+    }
+    clock.advance(hour)
+    const calls = sessions.flatMap((pair) => [...pair, ...pair].map((session) => session.getAccessToken()))
+    expect(new Set(await Promise.all(calls)).size).toBe(8)
+    expect(service.sent).toHaveLength(8)
+  })
 
-  test('no connection is held while a lock is [C-072]', async () => {
+  test('no connection is held while a lock is', async () => {
     const { pool } = connected({ max: 1 })
     const { storage } = onTable({}, pool)
     await storage.withLock('name', async () => {
@@ -95,7 +92,7 @@ describe('a small pool', () => {
     expect(await storage.getItem('another')).toBe('written')
   })
 
-  test('that the app has used up: retryable after 2.75 s, and it recovers [D-33]', async () => {
+  test('that the app has used up: retryable after 2.75 s, and it recovers', async () => {
     const { pool } = connected({ max: 1 })
     const { storage } = onTable({}, pool)
     await storage.setItem('name', 'value')
@@ -107,7 +104,7 @@ describe('a small pool', () => {
 })
 
 describe('PostgreSQL that fails', () => {
-  test('every connection terminated while a lock is held: the holder goes on and commits [D-33]', async () => {
+  test('every connection terminated while a lock is held: the holder goes on and commits', async () => {
     const { storage } = onTable({}, connected({ application_name: 'victim' }).pool)
     const { clock, service, session, config, realm, eventsOf } = await signedIn(storage)
     const { pool: admin } = connected()
@@ -133,7 +130,7 @@ describe('PostgreSQL that fails', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('crashed: the token at hand serves, then a retryable error; back by itself after recovery [D-33]', async () => {
+  test('crashed: the token at hand serves, then a retryable error; back by itself after recovery', async () => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
     // What was confirmed must be there after the crash, which the servers of tests do not promise by themselves.
@@ -168,7 +165,7 @@ describe('PostgreSQL that fails', () => {
   })
 
   test.each(['stopped', 'silent'] as const)(
-    '%s while the token has expired: the call fails within 6 s [D-33 C-072]',
+    '%s while the token has expired: the call fails within 6 s',
     async (how) => {
       const server = how === 'stopped' ? await startPostgres() : undefined
       if (server) onTestFinished(() => server.stop())
@@ -189,7 +186,7 @@ describe('PostgreSQL that fails', () => {
     },
   )
 
-  test('slow: no operation waits longer than 2.75 s for it, and it recovers [D-33]', async () => {
+  test('slow: no operation waits longer than 2.75 s for it, and it recovers', async () => {
     const { table, pool, storage } = onTable()
     const { clock, session, tokens } = await signedIn(storage)
     const blocker = await pool.connect()
@@ -208,7 +205,7 @@ describe('PostgreSQL that fails', () => {
     expect(await storage.withLock('name', async () => 'ran', { signal: AbortSignal.timeout(6_000) })).toBe('ran')
   })
 
-  test('gone without a word: with query_timeout the pool serves again once the address does [D-33]', async () => {
+  test('gone without a word: with query_timeout the pool serves again once the address does', async () => {
     const url = new URL(database.url)
     const way = await silentWay(Number(url.port))
     url.port = String(way.port)
@@ -220,7 +217,7 @@ describe('PostgreSQL that fails', () => {
     await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
   })
 
-  test('read-only: its code is in the message, its text is not [D-33]', async () => {
+  test('read-only: its code is in the message, its text is not', async () => {
     const { pool } = connected({ options: '-c default_transaction_read_only=on' })
     const { storage } = connected()
     await storage.ready()
@@ -240,7 +237,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     return { pool, table, one, two: postgresStorage(connected().pool, { table }), loseLock }
   }
 
-  test('the holder can neither write nor remove, any record [C-073 D-33]', async () => {
+  test('the holder can neither write nor remove, any record', async () => {
     const { one, two, loseLock } = storages()
     await two.setItem('name', 'before')
     await one.withLock('name', async () => {
@@ -258,7 +255,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     })
   })
 
-  test('two holders: one commit, that of the one who has the lock, and its lock stays [C-056 C-073]', async () => {
+  test('two holders: one commit, that of the one who has the lock, and its lock stays', async () => {
     const { one, two, loseLock, pool, table } = storages()
     const outcomes: unknown[] = []
     let next: Promise<void> | undefined
@@ -283,7 +280,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     expect((await pool.query(`select 1 from ${table} where key = 'l:name'`)).rowCount).toBe(0)
   })
 
-  test('the loser does not prolong the lock of the next holder [C-073]', async () => {
+  test('the loser does not prolong the lock of the next holder', async () => {
     const { pool, table } = storages()
     let done = 0
     const one = postgresStorage(
@@ -308,7 +305,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     expect((await pool.query(lock)).rows).toMatchObject([{ value: 'the next holder' }])
   })
 
-  test('a takeover waits for a write that is under way, and the write counts [C-073]', async () => {
+  test('a takeover waits for a write that is under way, and the write counts', async () => {
     const { one, pool, table } = storages()
     await one.setItem('name', 'before')
     const blocker = await pool.connect()
@@ -327,7 +324,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     expect(await one.getItem('name')).toBe('by the holder')
   })
 
-  test('the same through a sealed storage [C-061 C-073]', async () => {
+  test('the same through a sealed storage', async () => {
     const { one, loseLock } = storages()
     const storage = encryptedStorage(one, { keys: [{ id: 'a', key: new Uint8Array(32) }] })
     await storage.withLock?.('name', async () => {
@@ -340,7 +337,7 @@ describe('a lock in PostgreSQL that is lost', () => {
 })
 
 describe('the table', () => {
-  test('is made at the first use, by many at once [C-056]', async () => {
+  test('is made at the first use, by many at once', async () => {
     const pools = Array.from({ length: 10 }, () => connected({ max: 1 }).pool)
     await Promise.all(pools.map((pool) => pool.query('select')))
     // Who loses such a race is told so in three ways: often enough, each of them comes.
@@ -354,7 +351,7 @@ describe('the table', () => {
     }
   })
 
-  test('what loses a race under serializable isolation is repeated [C-056]', async () => {
+  test('what loses a race under serializable isolation is repeated', async () => {
     // The write waits until PostgreSQL was seen to hold it.
     patient()
     const { table, pool, storage } = onTable(
@@ -372,7 +369,7 @@ describe('the table', () => {
     expect(await storage.getItem('name')).toBe('by the loser, again')
   })
 
-  test('may lie in a schema, be mixed case and belong to another role [C-056]', async () => {
+  test('may lie in a schema, be mixed case and belong to another role', async () => {
     const { pool } = connected()
     await pool.query('create schema elsewhere')
     const storage = postgresStorage(pool, { table: 'elsewhere.Sessions' })
@@ -387,18 +384,18 @@ describe('the table', () => {
   })
 
   test.each(['', 'a b', 'a"b', 'a;drop table x', "a'", 'a.b.c', '.a', 'a.', '1a', 'ä', 'a\u0000', 'x'.repeat(51)])(
-    'cannot be named %j [C-056]',
+    'cannot be named %j',
     (table) => {
       const { pool } = connected()
       expect(() => postgresStorage(pool, { table })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
     },
   )
 
-  test.each([0, -1, 1.5, Number.NaN])('ttlMs %d is refused [C-056]', (ttlMs) => {
+  test.each([0, -1, 1.5, Number.NaN])('ttlMs %d is refused', (ttlMs) => {
     expect(() => onTable({ ttlMs })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
 
-  test('records expire ttlMs after their last write and are swept; without ttlMs they stay [C-056]', async () => {
+  test('records expire ttlMs after their last write and are swept; without ttlMs they stay', async () => {
     const { table, pool, storage } = onTable()
     await storage.setItem('stays', 'value')
     const brief = postgresStorage(pool, { table, ttlMs: 60_000 })
@@ -420,7 +417,7 @@ describe('the table', () => {
       .toEqual([{ key: 'r:another' }, { key: 'r:stays' }])
   })
 
-  test('is swept once a minute at most, however much is written [C-056]', async () => {
+  test('is swept once a minute at most, however much is written', async () => {
     const { pool } = connected()
     let sweeps = 0
     const { storage } = onTable({}, {
@@ -433,7 +430,7 @@ describe('the table', () => {
     expect(sweeps).toBe(1)
   })
 
-  test('a lock lasts 8 s while it is held and leaves nothing behind [C-072]', async () => {
+  test('a lock lasts 8 s while it is held and leaves nothing behind', async () => {
     const { table, pool, storage } = onTable()
     const rest = `select extract(epoch from expires_at - clock_timestamp())::float8 as s from ${table}`
     const restS = (): Promise<number> =>

@@ -70,7 +70,7 @@ describe('redirects', () => {
     ['same-origin', 'cross-origin'].flatMap((where) => both.map((grant) => [status, where, grant] as const)),
   )
 
-  it.each(rows)('no token request follows a redirect (%d, %s, %s) [C-034]', async (status, where, grant) => {
+  it.each(rows)('no token request follows a redirect (%d, %s, %s)', async (status, where, grant) => {
     const other = await serve(respond(200, {}, good))
     const wire = await serve((_, index) =>
       index === 0
@@ -84,7 +84,7 @@ describe('redirects', () => {
   })
 
   it.each(both)(
-    'a redirect without a location, and one that brings tokens along, are refused too (%s) [C-034]',
+    'a redirect without a location, and one that brings tokens along, are refused too (%s)',
     async (grant) => {
       const wire = await serve([respond(302, {}, good), respond(307, { location: '::' }, good)])
       for (const _ of [302, 307]) {
@@ -95,7 +95,7 @@ describe('redirects', () => {
   )
 
   it.each([307, 308])(
-    'a fetch that follows the redirect anyway (%d) is refused, by flag and URL of the real answer [C-035]',
+    'a fetch that follows the redirect anyway (%d) is refused, by flag and URL of the real answer',
     async (status) => {
       const other = await serve(respond(200, {}, good))
       const wire = await serve(redirect(status, `${other.url}/auth/v1/token`))
@@ -116,7 +116,7 @@ describe('time', () => {
     ['sends a good body too slowly', () => trickle({ intervalMs: 200, text: JSON.stringify(good) })],
   ]
 
-  it.each(slow)('one deadline for headers and body: a server that %s [C-037 F028]', async (_, script) => {
+  it.each(slow)('one deadline for headers and body: a server that %s', async (_, script) => {
     const ended = async (grant: Grant): Promise<void> => {
       const slowStep = script()
       const wire = await serve((_, index) => (index === 0 ? respond(200, { connection: 'close' }, good) : slowStep))
@@ -134,12 +134,12 @@ describe('time', () => {
     await Promise.all(both.map(ended))
   })
 
-  it('a slow answer within the deadline is an answer [C-037]', async () => {
+  it('a slow answer within the deadline is an answer', async () => {
     const wire = await serve(trickle({ intervalMs: 5, bytes: 2, text: JSON.stringify(good) }))
     expect(await call('refresh', configFor(wire))).toMatchObject({ accessToken: 'x' })
   })
 
-  it('a caller who gives up while the body comes gets aborted, and the socket is closed [C-040]', async () => {
+  it('a caller who gives up while the body comes gets aborted, and the socket is closed', async () => {
     const wire = await serve(stall('head'))
     const controller = new AbortController()
     const wait = failure(refreshTokens(configFor(wire), tokensWith(), { signal: controller.signal }))
@@ -154,25 +154,21 @@ describe('size', () => {
   it.each([
     ['a gzip bomb of 200 MB', gzipBomb],
     ['a body without end', endless],
-  ])(
-    '%s: response_too_large, with bounded memory and a closed socket [P-18 C-049]',
-    runs(1, 10).options,
-    async (_, script) => {
-      const [kind, wire] = [await serve(respond(200, {}, good)), await serve(script())]
-      const child = await startChild(onTestFinished, 'memory-watcher.ts', [kind.url, wire.url])
-      const { codes, grownMiB } = (await nextWord(child)) as { codes: string[]; grownMiB: number }
-      expect(new Set(codes)).toEqual(new Set(['response_too_large']))
-      // Five calls, and garbage collected when it pleases; one of them unbounded would be 200 at least.
-      expect(grownMiB).toBeLessThan(128)
-      const config = configFor(wire)
-      const tooLarge = { code: 'response_too_large' }
-      expect(await failure(call('refresh', config))).toMatchObject({ ...tooLarge, retryable: true })
-      expect(await failure(call('exchange', config))).toMatchObject({ ...tooLarge, retryable: false })
-      await socketsClosed(wire)
-    },
-  )
+  ])('%s: response_too_large, with bounded memory and a closed socket', runs(1, 10).options, async (_, script) => {
+    const [kind, wire] = [await serve(respond(200, {}, good)), await serve(script())]
+    const child = await startChild(onTestFinished, 'memory-watcher.ts', [kind.url, wire.url])
+    const { codes, grownMiB } = (await nextWord(child)) as { codes: string[]; grownMiB: number }
+    expect(new Set(codes)).toEqual(new Set(['response_too_large']))
+    // Five calls, and garbage collected when it pleases; one of them unbounded would be 200 at least.
+    expect(grownMiB).toBeLessThan(128)
+    const config = configFor(wire)
+    const tooLarge = { code: 'response_too_large' }
+    expect(await failure(call('refresh', config))).toMatchObject({ ...tooLarge, retryable: true })
+    expect(await failure(call('exchange', config))).toMatchObject({ ...tooLarge, retryable: false })
+    await socketsClosed(wire)
+  })
 
-  it('an HTML page without end is not read at all [C-049]', async () => {
+  it('an HTML page without end is not read at all', async () => {
     const page = `HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ntransfer-encoding: chunked\r\n\r\n6\r\n<html>\r\n`
     const wire = await serve(raw(page, 'open'))
     const error = await failure(call('refresh', configFor(wire)))
@@ -180,7 +176,7 @@ describe('size', () => {
     await socketsClosed(wire)
   })
 
-  it('a good answer in gzip is read [C-049]', async () => {
+  it('a good answer in gzip is read', async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
     const wire = await serve(respond(200, headers, gzipSync(JSON.stringify(good))))
     expect(await call('refresh', configFor(wire))).toMatchObject({ accessToken: 'x' })
@@ -204,7 +200,7 @@ describe('answers that break off', () => {
   ]
 
   it.each(broken.flatMap(([name, script]) => both.map((grant) => [name, grant, script] as const)))(
-    '%s (%s): sent once, typed, nothing quoted [C-029 C-052 C-063]',
+    '%s (%s): sent once, typed, nothing quoted',
     async (_, grant, script) => {
       const wire = await serve(script())
       const events: AuthEvent[] = []
@@ -217,7 +213,7 @@ describe('answers that break off', () => {
     },
   )
 
-  it.each(both)('a body cut short without notice (%s): no window of it [C-051]', async (grant) => {
+  it.each(both)('a body cut short without notice (%s): no window of it', async (grant) => {
     const wire = await serve(truncate(text, 40, 'close'))
     const error = await failure(call(grant, configFor(wire)))
     const code = grant === 'exchange' ? 'exchange_interrupted' : 'response_invalid'
@@ -226,13 +222,13 @@ describe('answers that break off', () => {
     assertNoLeak(error)
   })
 
-  it('a port where no server listens: not_sent, which may be tried again [C-029]', async () => {
+  it('a port where no server listens: not_sent, which may be tried again', async () => {
     const config = configWith({ authUrl: await refusingOrigin(), timeoutMs: 60_000 })
     const error = await failure(call('refresh', config))
     expect(error).toMatchObject({ code: 'temporarily_unavailable', retryable: true, details: { outcome: 'not_sent' } })
   })
 
-  it('a URL with credentials, as a caller’s fetch may make it, does not come out [C-063]', async () => {
+  it('a URL with credentials, as a caller’s fetch may make it, does not come out', async () => {
     const wire = await serve(respond(200, {}, good))
     const password = secret('password')
     const rewriting: typeof fetch = (_, init) => fetch(`http://user:${password}@127.0.0.1:${wire.port}/`, init)
@@ -241,7 +237,7 @@ describe('answers that break off', () => {
     assertNoLeak(error)
   })
 
-  it('a secret with a line break, sent raw, is encoded before it is a header [C-063]', async () => {
+  it('a secret with a line break, sent raw, is encoded before it is a header', async () => {
     const wire = await serve(respond(200, {}, good))
     const clientSecret = `${secret('client secret')}\r\nX-Injected: y`
     await call('refresh', configFor(wire, { clientSecret, basicEncoding: 'raw' }))

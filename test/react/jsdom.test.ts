@@ -1,6 +1,5 @@
 // @vitest-environment jsdom
 
-// Tests src/react/auth-provider.ts, src/react/require-session.ts.
 import { describe } from 'vitest'
 import { reactInDom } from '../support/dom-react.ts'
 

@@ -28,7 +28,7 @@ describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
     expect(reactVersion).toMatch(new RegExp(`^${major}\\.`))
   })
 
-  test('says loading for any user and needs no browser [C-112]', async () => {
+  test('says loading for any user and needs no browser', async () => {
     const auth = authFor('ada')
     expect(render(auth)).toBe('<p>loading</p>')
     const accessToken = ['{"alg":"none"}', '{"sub":"ada"}', ''].map((part) => btoa(part).replaceAll('=', '')).join('.')
@@ -40,7 +40,7 @@ describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
     expect(render(auth)).toBe('<p>loading</p>')
   })
 
-  test('two people at once: neither sees the other’s session [C-112]', async () => {
+  test('two people at once: neither sees the other’s session', async () => {
     const [ada, ben] = [authFor('ada'), authFor('ben')]
     await Promise.all([ada.session.signIn(testTokens('ada')), ben.session.signIn(testTokens('ben'))])
     for (let round = 0; round < 1_000; round++) {

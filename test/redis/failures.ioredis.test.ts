@@ -11,7 +11,7 @@ import { clients, ownRedis, retryable } from './own-redis.ts'
 
 failuresSuite('ioredis')
 
-test('gone without a word: with socketTimeout ioredis serves again once the address does [D-33]', async () => {
+test('gone without a word: with socketTimeout ioredis serves again once the address does', async () => {
   const server = await ownRedis()
   const way = await silentWay(server.port)
   const client = new Redis(way.port, '127.0.0.1', { socketTimeout: 3_500 })
@@ -24,7 +24,7 @@ test('gone without a word: with socketTimeout ioredis serves again once the addr
   await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
 })
 
-test('standing still while a sign-in is saved: a sign-out elsewhere is not undone [C-074 I-4 D-33]', async () => {
+test('standing still while a sign-in is saved: a sign-out elsewhere is not undone', async () => {
   const server = await ownRedis()
   const { client, storage: elsewhere } = await clients.ioredis(server.url, '')
   let isArmed = true

@@ -83,7 +83,7 @@ async function refusedScripts(node: RedisNode): Promise<number> {
 }
 
 describe.each(kinds)('a session in a Redis Cluster of three masters, through %s', (kind) => {
-  test('is refreshed once by two processes, and a sign-out in one ends it in both [C-069 C-070]', async () => {
+  test('is refreshed once by two processes, and a sign-out in one ends it in both', async () => {
     patient()
     const processes = await twoProcesses(kind)
     await signIn(processes)
@@ -94,7 +94,7 @@ describe.each(kinds)('a session in a Redis Cluster of three masters, through %s'
     expect(await (await cluster.masterOf(processes.key)).call('EXISTS', processes.key)).toBe(0)
   })
 
-  test('lives on while its slot moves: a save waits until record and lock are on one node [C-069 D-33]', async () => {
+  test('lives on while its slot moves: a save waits until record and lock are on one node', async () => {
     patient()
     const processes = await twoProcesses(kind)
     await signIn(processes)
@@ -113,7 +113,7 @@ describe.each(kinds)('a session in a Redis Cluster of three masters, through %s'
     expectNoneEnded(processes)
   })
 
-  test('lives on after a clean failover [C-069 D-33]', async () => {
+  test('lives on after a clean failover', async () => {
     patient()
     const processes = await twoProcesses(kind)
     await signIn(processes)
@@ -123,7 +123,7 @@ describe.each(kinds)('a session in a Redis Cluster of three masters, through %s'
   })
 })
 
-test('a slot that stays half moved: a write that needs both nodes fails in time, and can be repeated [C-072 D-33]', async () => {
+test('a slot that stays half moved: a write that needs both nodes fails in time, and can be repeated', async () => {
   const prefix = randomUUID()
   const key = `${prefix}{name}`
   const move = await cluster.startMove(key, await otherMaster(key))
@@ -141,7 +141,7 @@ test('a slot that stays half moved: a write that needs both nodes fails in time,
   }
 })
 
-test('a master that is killed: calls fail within 8 s and can be repeated, no user is signed out, and both clients serve after the failover [C-072 D-33]', async () => {
+test('a master that is killed: calls fail within 8 s and can be repeated, no user is signed out, and both clients serve after the failover', async () => {
   const sessions = await Promise.all(kinds.map((kind) => twoProcesses(kind)))
   for (const each of sessions) await signIn(each)
   const [{ key }] = sessions as [TwoProcesses]
@@ -169,7 +169,7 @@ test('a master that is killed: calls fail within 8 s and can be repeated, no use
   await cluster.settled()
 })
 
-test('a write that no replica has is lost with its master if the client did not ask for WAIT, and rejects if it did [D-33]', async () => {
+test('a write that no replica has is lost with its master if the client did not ask for WAIT, and rejects if it did', async () => {
   const prefix = randomUUID()
   const key = `${prefix}{name}`
   const [storage, waiting] = await Promise.all([storageOf('node-redis', prefix), storageOf('WAIT', prefix)])

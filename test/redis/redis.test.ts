@@ -42,7 +42,7 @@ async function scriptsRun(admin: Redis): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-test('a lock whose release Redis refuses ends with its lease of 8 s [C-073]', async () => {
+test('a lock whose release Redis refuses ends with its lease of 8 s', async () => {
   const server = await ownRedis()
   const prefix = randomUUID()
   const { storage } = await clients.ioredis(server.url, prefix)
@@ -65,7 +65,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     return { one: one.storage, two: two.storage, admin, loseLock, prefix }
   }
 
-  test('the holder can neither write nor remove, also when no other process has taken it [C-073 D-33]', async () => {
+  test('the holder can neither write nor remove, also when no other process has taken it', async () => {
     const { one, two, loseLock } = await storages()
     await two.setItem('name', 'before')
     await one.withLock('name', async () => {
@@ -77,7 +77,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await two.getItem('name')).toBe('while held')
   })
 
-  test('two holders after a failover: one commit, that of the one who has the lock [C-056 C-073]', async () => {
+  test('two holders after a failover: one commit, that of the one who has the lock', async () => {
     const { one, two, loseLock } = await storages()
     const outcomes: unknown[] = []
     await one.withLock('name', async () => {
@@ -91,7 +91,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await one.getItem('name')).toBe('second')
   })
 
-  test('a lock whose answer was lost on the way is had when it is asked for again [D-33 C-072]', async () => {
+  test('a lock whose answer was lost on the way is had when it is asked for again', async () => {
     const server = await ownRedis()
     const port = await losesOneAnswer(server.port)
     const { storage } = await clients[kind](`redis://127.0.0.1:${port}`)
@@ -104,7 +104,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(performance.now() - startMs).toBeLessThan(7_000)
   })
 
-  test('the loser does not free the lock of the next holder [C-073]', async () => {
+  test('the loser does not free the lock of the next holder', async () => {
     const { one, two, loseLock, admin, prefix } = await storages()
     let release = (): void => {}
     const held = new Promise<void>((resolve) => {
@@ -122,7 +122,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await admin.exists(`${prefix}{name}:lock`)).toBe(0)
   })
 
-  test('the loser does not prolong the lock of the next holder [C-073]', async () => {
+  test('the loser does not prolong the lock of the next holder', async () => {
     const { one, admin, prefix } = await storages()
     await one.withLock('name', async () => {
       await admin.set(`${prefix}{name}:lock`, 'the next holder', 'PX', hour)
@@ -134,7 +134,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await admin.get(`${prefix}{name}:lock`)).toBe('the next holder')
   })
 
-  test('what a task left running cannot write after its turn [C-073]', async () => {
+  test('what a task left running cannot write after its turn', async () => {
     const { one } = await storages()
     let end = (): void => {}
     const ended = new Promise<void>((resolve) => {
@@ -150,7 +150,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     await one.setItem('name', 'outside of any lock')
   })
 
-  test('the same through a sealed storage [C-061 C-073]', async () => {
+  test('the same through a sealed storage', async () => {
     const { one, loseLock } = await storages()
     const storage = encryptedStorage(one, { keys: [{ id: 'a', key: new Uint8Array(32) }] })
     await storage.withLock?.('name', async () => {
@@ -161,7 +161,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await storage.getItem('name')).toBe('while held')
   })
 
-  test('another record under the same lock is guarded as well [C-073]', async () => {
+  test('another record under the same lock is guarded as well', async () => {
     const { one, loseLock } = await storages()
     await one.withLock('name', async () => {
       await one.setItem('another', 'while held')
@@ -173,7 +173,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
 })
 
 describe('records in Redis', () => {
-  test('are read from the primary inside a lock, even through a client that reads from a replica that lags [C-070 D-33]', async () => {
+  test('are read from the primary inside a lock, even through a client that reads from a replica that lags', async () => {
     const server = await ownRedis()
     const { client } = await clients.ioredis(server.url)
     const lagging = redisStorage({
@@ -185,7 +185,7 @@ describe('records in Redis', () => {
     expect(await lagging.withLock('name', async () => lagging.getItem('name'))).toBe('fresh')
   })
 
-  test('are not taken for gone because a replica has not heard of them yet [C-068 D-33]', async () => {
+  test('are not taken for gone because a replica has not heard of them yet', async () => {
     const [primary, replica] = [await ownRedis(), await ownRedis()]
     const { client } = await clients.ioredis(primary.url)
     const lagging = await onAdmin(replica)
@@ -205,7 +205,7 @@ describe('records in Redis', () => {
     expect(await codeOf(realm({ storage }).session.getAccessToken())).toBe('login_required')
   })
 
-  test('a lock is asked for by one waiter of each process, however many there are [C-072]', async () => {
+  test('a lock is asked for by one waiter of each process, however many there are', async () => {
     const server = await ownRedis()
     const { client } = await clients.ioredis(server.url)
     const prefix = randomUUID()
@@ -242,7 +242,7 @@ describe('records in Redis', () => {
     expect(asked).toBeLessThan(100)
   })
 
-  test('stay until removed, or for ttlMs after their last write [C-056]', async () => {
+  test('stay until removed, or for ttlMs after their last write', async () => {
     const server = await ownRedis()
     const { client, storage } = await clients.ioredis(server.url, '')
     await storage.setItem('stays', 'x')
@@ -259,7 +259,7 @@ describe('records in Redis', () => {
     await expect.poll(() => brief.getItem('brief')).toBeNull()
   })
 
-  test('a lock leaves nothing behind, and lasts 8 s while it is held [C-072]', async () => {
+  test('a lock leaves nothing behind, and lasts 8 s while it is held', async () => {
     const server = await ownRedis()
     const { client, storage } = await clients.ioredis(server.url, 'app:')
     const restMs = (): Promise<number> => storage.withLock('name', () => client.pttl('app:{name}:lock'))
@@ -270,7 +270,7 @@ describe('records in Redis', () => {
     expect(await client.keys('*')).toEqual([])
   })
 
-  test('serve with a client that gives numbers as text; where nothing can be locked, ready says so [D-33 C-056]', async () => {
+  test('serve with a client that gives numbers as text; where nothing can be locked, ready says so', async () => {
     const server = await ownRedis()
     const client = new Redis(server.url, { stringNumbers: true })
     onTestFinished(() => client.disconnect())
@@ -296,7 +296,7 @@ describe('records in Redis', () => {
     ['MOVED 866 10.0.0.7:6379', 'MOVED'],
     ['Too many Cluster redirections. Last error: ReplyError: CLUSTERDOWN The cluster is down', 'CLUSTERDOWN'],
     ['ERR value of somebody: OOM', 'no code'],
-  ])('the reason is found as Redis 7 and as Redis 6 say it: %s [D-33]', async (message, reason) => {
+  ])('the reason is found as Redis 7 and as Redis 6 say it: %s', async (message, reason) => {
     const storage = redisStorage({ get: async () => null, eval: () => Promise.reject(new Error(message)) })
     await expect(storage.setItem('name', 'value')).rejects.toMatchObject({
       ...retryable,
@@ -304,7 +304,7 @@ describe('records in Redis', () => {
     })
   })
 
-  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('ttlMs %d is refused [C-056]', async (ttlMs) => {
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('ttlMs %d is refused', async (ttlMs) => {
     const server = await ownRedis()
     const { client } = await clients.ioredis(server.url)
     expect(() => redisStorage(client, { ttlMs })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
@@ -337,22 +337,19 @@ describe('a Redis Cluster', () => {
       return { handle: () => storage, close }
     })
 
-  test.each(kinds)(
-    '%s: a lost lock refuses the write to its own record, and to one of another slot [C-073]',
-    async (kind) => {
-      const prefix = randomUUID()
-      const { storage, close } = await open[kind](prefix)
-      onTestFinished(close)
-      const admin = await onAdmin(server)
-      await storage.withLock('name', async () => {
-        await storage.setItem('another', 'while held')
-        await admin.del(`${prefix}{name}:lock`)
-        await expect(storage.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
-        await expect(storage.setItem('another', 'after the loss')).rejects.toMatchObject(retryable)
-        await expect(storage.removeItem('another')).rejects.toMatchObject(retryable)
-      })
-      expect(await storage.getItem('name')).toBeNull()
-      expect(await storage.getItem('another')).toBe('while held')
-    },
-  )
+  test.each(kinds)('%s: a lost lock refuses the write to its own record, and to one of another slot', async (kind) => {
+    const prefix = randomUUID()
+    const { storage, close } = await open[kind](prefix)
+    onTestFinished(close)
+    const admin = await onAdmin(server)
+    await storage.withLock('name', async () => {
+      await storage.setItem('another', 'while held')
+      await admin.del(`${prefix}{name}:lock`)
+      await expect(storage.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
+      await expect(storage.setItem('another', 'after the loss')).rejects.toMatchObject(retryable)
+      await expect(storage.removeItem('another')).rejects.toMatchObject(retryable)
+    })
+    expect(await storage.getItem('name')).toBeNull()
+    expect(await storage.getItem('another')).toBe('while held')
+  })
 })

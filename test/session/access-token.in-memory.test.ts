@@ -67,7 +67,7 @@ test('an expired token is refreshed before the request is sent', async () => {
   expect(api.authorizations).toEqual([`Bearer ${await session.getAccessToken()}`])
 })
 
-test('another user who signed in through the same synchronous storage gets no request of this user [F065]', async () => {
+test('another user who signed in through the same synchronous storage gets no request of this user', async () => {
   const { service, realm } = sessionRig()
   const storage = memoryStorage()
   const [here, there] = [realm({ storage }), realm({ storage })]
@@ -94,7 +94,7 @@ test('a sign-out through the same synchronous storage is login_required at the n
   expect(api.calls).toEqual([])
 })
 
-test('a request of a user whose sign-out was found is not sent as the user who signs in while listeners run [F065]', async () => {
+test('a request of a user whose sign-out was found is not sent as the user who signs in while listeners run', async () => {
   const { service, realm } = sessionRig()
   const storage = memoryStorage()
   const [here, there] = [realm({ storage }), realm({ storage })]

@@ -6,7 +6,7 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 const hour = 3_600_000
 
 describe('a refused token', () => {
-  test('a 401 for a token that was replaced meanwhile gets the newer one without a request [C-069]', async () => {
+  test('a 401 for a token that was replaced meanwhile gets the newer one without a request', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     const tokens = service.issue()
@@ -18,7 +18,7 @@ describe('a refused token', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a 401 for a token just refreshed is the last word of the API: no second request within 30 s [C-082]', async () => {
+  test('a 401 for a token just refreshed is the last word of the API: no second request within 30 s', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -32,7 +32,7 @@ describe('a refused token', () => {
     expect(service.sent).toHaveLength(2)
   })
 
-  test('session_changed for a token of the person before, without a request [F065]', async () => {
+  test('session_changed for a token of the person before, without a request', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm()
     const [first, second] = [service.issue(), service.issue()]
@@ -44,7 +44,7 @@ describe('a refused token', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('the same after a refresh and without a sign-out between [F065]', async () => {
+  test('the same after a refresh and without a sign-out between', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -54,7 +54,7 @@ describe('a refused token', () => {
     expect(await codeOf(session.getAccessToken({ rejected: firsts }))).toBe('session_changed')
   })
 
-  test('the same when another realm signed another user in [F065]', async () => {
+  test('the same when another realm signed another user in', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
@@ -67,7 +67,7 @@ describe('a refused token', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('the call that finds out about another realm’s sign-in is refused, the next one gets its token [F065]', async () => {
+  test('the call that finds out about another realm’s sign-in is refused, the next one gets its token', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
@@ -79,7 +79,7 @@ describe('a refused token', () => {
     expect(await here.session.getAccessToken()).toBe(second.accessToken)
   })
 
-  test('a call that waits for the first person’s refresh never gets the second person’s token [F065]', async () => {
+  test('a call that waits for the first person’s refresh never gets the second person’s token', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -95,7 +95,7 @@ describe('a refused token', () => {
     expect(await session.getAccessToken()).toBe(second.accessToken)
   })
 
-  test('nor does one that waits between two attempts [F065]', async () => {
+  test('nor does one that waits between two attempts', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const { session } = realm()
@@ -111,7 +111,7 @@ describe('a refused token', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a wait between two attempts for the person before does not fail a refresh of the next one [F065]', async () => {
+  test('a wait between two attempts for the person before does not fail a refresh of the next one', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     let reads: (() => void)[] | undefined
@@ -141,7 +141,7 @@ describe('a refused token', () => {
     expect(await first).toBe('session_changed')
   })
 
-  test('nor does one whose refresh is refused while another realm signs another user in [F065]', async () => {
+  test('nor does one whose refresh is refused while another realm signs another user in', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [

@@ -108,7 +108,7 @@ describe('how much of an access token is left', () => {
     ['unknown', { lifeMs: undefined, ageMs: 100 * hour, minValidMs: hour }, 'fresh'],
   ] as const
 
-  test.each(table)('%s [C-083]', (_, { lifeMs, ageMs, ...wanted }, left) => {
+  test.each(table)('%s', (_, { lifeMs, ageMs, ...wanted }, left) => {
     const { minValidMs, marginMs } = { minValidMs: undefined, marginMs: 60_000, ...wanted }
     expect(freshness({ bornMs: nowMs - ageMs, lifeMs, marginMs }, nowMs, minValidMs)).toBe(left)
   })
@@ -120,7 +120,7 @@ test.each([
   { lifeMs: 300_000, drawn: 0.25, marginMs: 30_750 },
   { lifeMs: 300_000, drawn: 0.5, marginMs: 31_500 },
 ])(
-  'a token that lives $lifeMs ms is refreshed $marginMs ms before its end if chance draws $drawn [C-085]',
+  'a token that lives $lifeMs ms is refreshed $marginMs ms before its end if chance draws $drawn',
   ({ lifeMs, drawn, marginMs }) => {
     vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
       if (array instanceof Uint32Array) array[0] = drawn * 2 ** 32

@@ -26,31 +26,28 @@ describe('when a token is renewed', () => {
     [2_592_000, 2_591_934, 2_591_940],
   ]
 
-  test.each(lives)(
-    'life %i s: ahead by a tenth or a minute and up to a tenth more [C-085]',
-    async (lifeS, fromS, byS) => {
-      const ages: number[] = []
-      for (let sample = 0; sample < 20; sample++) {
-        const { clock, service, realm } = sessionRig(undefined, { lifeS, token: word })
-        const { session } = realm()
-        const tokens = service.issue()
-        await session.signIn(tokens)
-        clock.advance(fromS * second - 1)
-        expect(await session.getAccessToken()).toBe(tokens.accessToken)
-        let ageMs = fromS * second - 1
-        const stepMs = Math.max(1, ((byS - fromS) * second) / 20)
-        while ((await session.getAccessToken()) === tokens.accessToken) {
-          clock.advance(stepMs)
-          ageMs += stepMs
-          expect(ageMs).toBeLessThanOrEqual(byS * second + stepMs)
-        }
-        expect(service.sent).toHaveLength(1)
-        ages.push(Math.round(ageMs / stepMs))
+  test.each(lives)('life %i s: ahead by a tenth or a minute and up to a tenth more', async (lifeS, fromS, byS) => {
+    const ages: number[] = []
+    for (let sample = 0; sample < 20; sample++) {
+      const { clock, service, realm } = sessionRig(undefined, { lifeS, token: word })
+      const { session } = realm()
+      const tokens = service.issue()
+      await session.signIn(tokens)
+      clock.advance(fromS * second - 1)
+      expect(await session.getAccessToken()).toBe(tokens.accessToken)
+      let ageMs = fromS * second - 1
+      const stepMs = Math.max(1, ((byS - fromS) * second) / 20)
+      while ((await session.getAccessToken()) === tokens.accessToken) {
+        clock.advance(stepMs)
+        ageMs += stepMs
+        expect(ageMs).toBeLessThanOrEqual(byS * second + stepMs)
       }
-      // Tokens issued together are not renewed together.
-      if (lifeS >= 60) expect(new Set(ages).size).toBeGreaterThan(3)
-    },
-  )
+      expect(service.sent).toHaveLength(1)
+      ages.push(Math.round(ageMs / stepMs))
+    }
+    // Tokens issued together are not renewed together.
+    if (lifeS >= 60) expect(new Set(ages).size).toBeGreaterThan(3)
+  })
 
   const used: readonly (readonly [lifeS: number, most: number])[] = [
     [1, 68],
@@ -60,7 +57,7 @@ describe('when a token is renewed', () => {
     [3_600, 0],
   ]
 
-  test.each(used)('life %i s in use every 50 ms for a minute: at most %i requests [C-085]', async (lifeS, most) => {
+  test.each(used)('life %i s in use every 50 ms for a minute: at most %i requests', async (lifeS, most) => {
     const { clock, service, realm } = sessionRig(undefined, { lifeS, token: word })
     const { session, eventsOf } = realm()
     await session.signIn(service.issue())
@@ -77,24 +74,21 @@ describe('when a token is renewed', () => {
     [10, 5_000],
     [60, 5_000],
     [3_600, 5_000],
-  ])(
-    'life %i s: a token younger than %i ms is never renewed ahead, for any request [C-085]',
-    async (lifeS, youngMs) => {
-      const { clock, service, realm } = sessionRig(undefined, { lifeS })
-      const { session } = realm()
-      await session.signIn(service.issue())
-      clock.advance(youngMs - 1)
-      await session.getAccessToken({ minValidMs: day })
-      expect(service.sent).toHaveLength(0)
-      clock.advance(1)
-      await session.getAccessToken({ minValidMs: day })
-      expect(service.sent).toHaveLength(1)
-      await session.getAccessToken({ minValidMs: day })
-      expect(service.sent).toHaveLength(1)
-    },
-  )
+  ])('life %i s: a token younger than %i ms is never renewed ahead, for any request', async (lifeS, youngMs) => {
+    const { clock, service, realm } = sessionRig(undefined, { lifeS })
+    const { session } = realm()
+    await session.signIn(service.issue())
+    clock.advance(youngMs - 1)
+    await session.getAccessToken({ minValidMs: day })
+    expect(service.sent).toHaveLength(0)
+    clock.advance(1)
+    await session.getAccessToken({ minValidMs: day })
+    expect(service.sent).toHaveLength(1)
+    await session.getAccessToken({ minValidMs: day })
+    expect(service.sent).toHaveLength(1)
+  })
 
-  test('minValidMs asks for a longer-lived token [C-085]', async () => {
+  test('minValidMs asks for a longer-lived token', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     const tokens = service.issue()
@@ -104,7 +98,7 @@ describe('when a token is renewed', () => {
     expect(await session.getAccessToken({ minValidMs: 31 * minute })).not.toBe(tokens.accessToken)
   })
 
-  test('a token whose life is over when it is granted is not used [C-085]', async () => {
+  test('a token whose life is over when it is granted is not used', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     const tokens = service.issue()
@@ -113,7 +107,7 @@ describe('when a token is renewed', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('with an unknown life nothing is renewed for a day; a 401 renews once [C-087]', async () => {
+  test('with an unknown life nothing is renewed for a day; a 401 renews once', async () => {
     const { clock, service, realm } = sessionRig(undefined, { lifeS: null })
     const { session } = realm()
     const tokens = service.issue()
@@ -131,7 +125,7 @@ describe('when a token is renewed', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a night asleep: one refresh on waking, and every call waits for it [D-16]', async () => {
+  test('a night asleep: one refresh on waking, and every call waits for it', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -142,7 +136,7 @@ describe('when a token is renewed', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a night asleep in which the refresh token died: one end [D-16]', async () => {
+  test('a night asleep in which the refresh token died: one end', async () => {
     const { clock, service, realm } = sessionRig()
     const { session, eventsOf } = realm()
     await session.signIn(service.issue())
@@ -152,7 +146,7 @@ describe('when a token is renewed', () => {
     expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
   })
 
-  test('a machine whose monotonic clock stands still in its sleep is told by the 401 [D-16]', async () => {
+  test('a machine whose monotonic clock stands still in its sleep is told by the 401', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     const tokens = service.issue()
@@ -162,7 +156,7 @@ describe('when a token is renewed', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('also when it fell asleep just after a refresh: the pause after that is over [D-16 C-100]', async () => {
+  test('also when it fell asleep just after a refresh: the pause after that is over', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -174,35 +168,32 @@ describe('when a token is renewed', () => {
 })
 
 describe('timers', () => {
-  test.each([25 * day, 30 * day, 400 * day, 1e12])(
-    'a life of %i ms: no refresh in a day, no timer [C-086 F093]',
-    async (lifeMs) => {
-      const time = virtualTime()
-      const delaysMs: number[] = []
-      // A spy would be restored once more by a later `vi.restoreAllMocks()`, to the timer of this test.
-      globalThis.setTimeout = new Proxy(globalThis.setTimeout, {
-        apply(set, self, args: Parameters<typeof setTimeout>) {
-          delaysMs.push(args[1] ?? 0)
-          return Reflect.apply(set, self, args)
-        },
-      })
-      const { service, realm } = sessionRig(time.clock, { lifeS: lifeMs / 1_000 })
-      const { session, eventsOf } = realm({ storage: sharedRecords().handle() })
-      await session.signIn(service.issue())
-      const token = await time.until(session.getAccessToken({ forceRefresh: true }))
-      for (let quarter = 0; quarter < 96; quarter++) {
-        await time.pass(15 * minute)
-        expect(await session.getAccessToken()).toBe(token)
-      }
-      expect(service.sent).toHaveLength(1)
-      expect(eventsOf('session_ended')).toEqual([])
-      expect(time.pendingTimers).toBe(0)
-      expect(delaysMs).not.toEqual([])
-      expect(Math.max(...delaysMs)).toBeLessThanOrEqual(2_147_483_647)
-    },
-  )
+  test.each([25 * day, 30 * day, 400 * day, 1e12])('a life of %i ms: no refresh in a day, no timer', async (lifeMs) => {
+    const time = virtualTime()
+    const delaysMs: number[] = []
+    // A spy would be restored once more by a later `vi.restoreAllMocks()`, to the timer of this test.
+    globalThis.setTimeout = new Proxy(globalThis.setTimeout, {
+      apply(set, self, args: Parameters<typeof setTimeout>) {
+        delaysMs.push(args[1] ?? 0)
+        return Reflect.apply(set, self, args)
+      },
+    })
+    const { service, realm } = sessionRig(time.clock, { lifeS: lifeMs / 1_000 })
+    const { session, eventsOf } = realm({ storage: sharedRecords().handle() })
+    await session.signIn(service.issue())
+    const token = await time.until(session.getAccessToken({ forceRefresh: true }))
+    for (let quarter = 0; quarter < 96; quarter++) {
+      await time.pass(15 * minute)
+      expect(await session.getAccessToken()).toBe(token)
+    }
+    expect(service.sent).toHaveLength(1)
+    expect(eventsOf('session_ended')).toEqual([])
+    expect(time.pendingTimers).toBe(0)
+    expect(delaysMs).not.toEqual([])
+    expect(Math.max(...delaysMs)).toBeLessThanOrEqual(2_147_483_647)
+  })
 
-  test('a session at rest has no timer, so a program that uses it ends by itself [C-086 F088]', async () => {
+  test('a session at rest has no timer, so a program that uses it ends by itself', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const { session } = realm({ storage: sharedRecords().handle({ step: () => Promise.resolve() }) })
@@ -232,7 +223,7 @@ describe('timers', () => {
 })
 
 describe('the age of a new token', () => {
-  test('counts from before its request, also after the longest request and a slow storage [C-084]', async () => {
+  test('counts from before its request, also after the longest request and a slow storage', async () => {
     const time = virtualTime()
     const wait = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
     let [requestMs, storageMs] = [59_000, 0]
@@ -257,7 +248,7 @@ describe('the age of a new token', () => {
 describe('a wall clock that is wrong', () => {
   const skews = [5 * minute, hour, day, 3 * day].flatMap((ms) => [ms, -ms])
 
-  test.each(skews)('off by %i ms all along: two refreshes in two lives [C-084 D-15 F095]', async (skewMs) => {
+  test.each(skews)('off by %i ms all along: two refreshes in two lives', async (skewMs) => {
     const { clock, service, realm } = sessionRig()
     clock.jumpWall(skewMs)
     const { session, eventsOf } = realm({ storage: sharedRecords().handle() })
@@ -270,7 +261,7 @@ describe('a wall clock that is wrong', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test.each(skews)('that jumps by %i ms while running: neither a refresh nor an end [C-084 D-15]', async (skewMs) => {
+  test.each(skews)('that jumps by %i ms while running: neither a refresh nor an end', async (skewMs) => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm({ storage: sharedRecords().handle() })
     const tokens = service.issue()
@@ -288,26 +279,23 @@ describe('a wall clock that is wrong', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test.each(skews)(
-    'that jumps by %i ms across a restart: at most one refresh more, no end [C-084 D-15]',
-    async (skewMs) => {
-      const { clock, service, realm } = sessionRig()
-      const records = sharedRecords()
-      await realm({ storage: records.handle() }).session.signIn(service.issue())
-      clock.advance(10 * minute)
-      clock.jumpWall(skewMs)
-      const { session, eventsOf } = realm({ storage: records.handle() })
-      for (let minutes = 0; minutes < 30; minutes++) {
-        clock.advance(minute)
-        expect(service.familyOf(await session.getAccessToken())).toBe(1)
-      }
-      expect(service.sent.length).toBeLessThanOrEqual(1)
-      expect(eventsOf('session_ended')).toEqual([])
-      expect(eventsOf('login_required')).toEqual([])
-    },
-  )
+  test.each(skews)('that jumps by %i ms across a restart: at most one refresh more, no end', async (skewMs) => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    clock.advance(10 * minute)
+    clock.jumpWall(skewMs)
+    const { session, eventsOf } = realm({ storage: records.handle() })
+    for (let minutes = 0; minutes < 30; minutes++) {
+      clock.advance(minute)
+      expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    }
+    expect(service.sent.length).toBeLessThanOrEqual(1)
+    expect(eventsOf('session_ended')).toEqual([])
+    expect(eventsOf('login_required')).toEqual([])
+  })
 
-  test('50 reloads under a clock that is an hour off and drifts: no refresh each time [F095]', async () => {
+  test('50 reloads under a clock that is an hour off and drifts: no refresh each time', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     clock.jumpWall(-hour)
@@ -320,7 +308,7 @@ describe('a wall clock that is wrong', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('a stored time in the future counts as now, not as a longer life [C-084]', async () => {
+  test('a stored time in the future counts as now, not as a longer life', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -332,7 +320,7 @@ describe('a wall clock that is wrong', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('an age beyond the life counts as spent: renewed, not ended [C-084]', async () => {
+  test('an age beyond the life counts as spent: renewed, not ended', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -344,7 +332,7 @@ describe('a wall clock that is wrong', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('a jump during the refresh itself makes the new token neither spent nor immortal [C-084]', async () => {
+  test('a jump during the refresh itself makes the new token neither spent nor immortal', async () => {
     for (const skewMs of skews) {
       const { clock, service, realm } = sessionRig()
       const { session } = realm({ storage: sharedRecords().handle() })
@@ -368,7 +356,7 @@ describe('a wall clock that is wrong', () => {
     }
   })
 
-  test.each(skews)('a JWT of a service whose clock is %i ms off lives as long as it says [F095]', async (skewMs) => {
+  test.each(skews)('a JWT of a service whose clock is %i ms off lives as long as it says', async (skewMs) => {
     const { clock, service, realm } = sessionRig(undefined, { lifeS: null })
     const { session } = realm()
     await session.signIn(service.issue())
@@ -390,7 +378,7 @@ describe('a wall clock that is wrong', () => {
 
 describe('a 401 after the wall clock was put back', () => {
   test.each([hour, day, 30 * day])(
-    'tokens refreshed while it was %i ms ahead are refreshed by a new process [D-15 F095 C-084]',
+    'tokens refreshed while it was %i ms ahead are refreshed by a new process',
     async (aheadMs) => {
       const { clock, service, realm } = sessionRig()
       const records = sharedRecords()
@@ -409,7 +397,7 @@ describe('a 401 after the wall clock was put back', () => {
     },
   )
 
-  test('the clocks of two machines may differ by seconds: what the other has just refreshed is not refreshed again [C-082 C-084]', async () => {
+  test('the clocks of two machines may differ by seconds: what the other has just refreshed is not refreshed again', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const ahead = { wallMs: () => clock.wallMs() + 5_000, monotonicMs: () => clock.monotonicMs() }

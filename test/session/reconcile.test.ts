@@ -116,11 +116,11 @@ describe('what a stored record changes in a session that has tokens', () => {
     expectations.map(([name, expected], index) => ({ name, shown, stored, expected, change: changes[index] })),
   )
 
-  test.each(cases)('$name, the store shows $shown: $change.change [C-065 C-074]', ({ stored, expected, change }) => {
+  test.each(cases)('$name, the store shows $shown: $change.change', ({ stored, expected, change }) => {
     expect(reconcile(stored, { record: current, expected, isUnwanted: (id) => id === 'ended' })).toEqual(change)
   })
 
-  test('a record of the same revision with another access token is taken over [I-5]', () => {
+  test('a record of the same revision with another access token is taken over', () => {
     const other: SessionRecord = { ...current, tokens: { ...current.tokens, accessToken: 'other' } }
     expect(reconcile(other, { record: current, expected: saved, isUnwanted: () => false })).toEqual(take(other))
   })

@@ -61,13 +61,13 @@ const good = {
   scope: 'api.access',
 }
 
-test('the record these properties start from is a good one [C-057]', async () => {
+test('the record these properties start from is a good one', async () => {
   const records = sharedRecords()
   records.items.set(owner, JSON.stringify(good))
   expect(await rig.realm({ storage: records.handle() }).session.getAccessToken()).toBe('access')
 })
 
-test('any text in the store gives a typed result [P-12 C-057 F071]', options, async () => {
+test('any text in the store gives a typed result', options, async () => {
   const text = fc.oneof(anyText(10), fc.json(), fc.base64String(), fc.string({ maxLength: 2_000 }))
   await fc.assert(
     fc.asyncProperty(text, async (stored) => void (await expectOnlyTypedResults(stored))),
@@ -76,7 +76,7 @@ test('any text in the store gives a typed result [P-12 C-057 F071]', options, as
 })
 
 test(
-  'a storage that returns parsed JSON instead of text: each value is accepted or gives a typed error [P-12 C-057 F071]',
+  'a storage that returns parsed JSON instead of text: each value is accepted or gives a typed error',
   options,
   async () => {
     await fc.assert(
@@ -88,67 +88,59 @@ test(
   },
 )
 
-test(
-  'a good record with any bytes cut out, changed or put in gives a typed result [P-12 C-057 F071]',
-  options,
-  async () => {
-    const text = JSON.stringify(good)
-    const edit = fc.record({
-      at: fc.nat(text.length),
-      cut: fc.nat(20),
-      put: fc.oneof(anyText(5), fc.constantFrom('"', '}', '{', ',', '\\', '\u0000', '1e999')),
-    })
-    await fc.assert(
-      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
-        let stored = text
-        for (const { at, cut, put } of edits) stored = stored.slice(0, at) + put + stored.slice(at + cut)
-        await expectOnlyTypedResults(stored)
-      }),
-      { numRuns },
-    )
-  },
-)
+test('a good record with any bytes cut out, changed or put in gives a typed result', options, async () => {
+  const text = JSON.stringify(good)
+  const edit = fc.record({
+    at: fc.nat(text.length),
+    cut: fc.nat(20),
+    put: fc.oneof(anyText(5), fc.constantFrom('"', '}', '{', ',', '\\', '\u0000', '1e999')),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
+      let stored = text
+      for (const { at, cut, put } of edits) stored = stored.slice(0, at) + put + stored.slice(at + cut)
+      await expectOnlyTypedResults(stored)
+    }),
+    { numRuns },
+  )
+})
 
-test(
-  'a good record with any members replaced by anything gives a typed result [P-12 C-057 F071]',
-  options,
-  async () => {
-    const names = Object.keys(good) as (keyof typeof good)[]
-    const odd = fc.oneof(
-      fc.jsonValue(),
-      fc.constantFrom(
-        -1,
-        0,
-        1.5,
-        2,
-        1e300,
-        -1e300,
-        Number.MAX_SAFE_INTEGER,
-        2 ** 53,
-        '',
-        ' ',
-        'a\r\nb',
-        'é',
-        'x'.repeat(20_000),
-        null,
-        true,
-        [],
-        {},
-      ),
-    )
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.tuple(fc.constantFrom(...names), odd), { minLength: 1, maxLength: 4 }),
-        async (changes) => {
-          await expectOnlyTypedResults(JSON.stringify({ ...good, ...Object.fromEntries(changes) }))
-        },
-      ),
-      { numRuns },
-    )
-  },
-)
+test('a good record with any members replaced by anything gives a typed result', options, async () => {
+  const names = Object.keys(good) as (keyof typeof good)[]
+  const odd = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom(
+      -1,
+      0,
+      1.5,
+      2,
+      1e300,
+      -1e300,
+      Number.MAX_SAFE_INTEGER,
+      2 ** 53,
+      '',
+      ' ',
+      'a\r\nb',
+      'é',
+      'x'.repeat(20_000),
+      null,
+      true,
+      [],
+      {},
+    ),
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.constantFrom(...names), odd), { minLength: 1, maxLength: 4 }),
+      async (changes) => {
+        await expectOnlyTypedResults(JSON.stringify({ ...good, ...Object.fromEntries(changes) }))
+      },
+    ),
+    { numRuns },
+  )
+})
 
-test('any version above 1 is left untouched, any other that is not 1 is removed [C-057]', async () => {
+test('any version above 1 is left untouched, any other that is not 1 is removed', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.integer(), fc.double(), fc.string(), fc.boolean()), async (v) => {
       if (v === 1) return
@@ -166,7 +158,7 @@ test('any version above 1 is left untouched, any other that is not 1 is removed 
   )
 })
 
-test('nothing of an unreadable record is in an event or an error [C-064 F071]', async () => {
+test('nothing of an unreadable record is in an event or an error', async () => {
   const mark = 'Qz7mark'
   await fc.assert(
     fc.asyncProperty(fc.string({ maxLength: 20 }), fc.constantFrom(...Object.keys(good)), async (tail, name) => {

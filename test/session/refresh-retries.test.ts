@@ -25,7 +25,7 @@ const busy = (status: number, retryAfter?: string) => () =>
   new Response(null, { status, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } })
 
 describe('a lost answer', () => {
-  test.each([1, 2])('lost %i times, the same token is replayed and the call succeeds [C-080 F041]', async (times) => {
+  test.each([1, 2])('lost %i times, the same token is replayed and the call succeeds', async (times) => {
     const { time, service, records, tokens, session } = await expired()
     service.answer(...Array<Answer>(times).fill('lose'))
     const startMs = time.nowMs()
@@ -46,7 +46,7 @@ describe('a lost answer', () => {
   ]
 
   test.each(ambiguous)(
-    '%s: after two replays the call fails, the next slot goes on with the same token [C-080 D-01]',
+    '%s: after two replays the call fails, the next slot goes on with the same token',
     async (_, answer) => {
       const { time, service, tokens, session } = await expired()
       service.usually(answer)
@@ -62,7 +62,7 @@ describe('a lost answer', () => {
     },
   )
 
-  test('an answer that does not come is given up at the deadline, then replayed [C-080]', async () => {
+  test('an answer that does not come is given up at the deadline, then replayed', async () => {
     const { time, service, tokens, session } = await expired()
     service.answer('hang')
     const startMs = time.nowMs()
@@ -74,7 +74,7 @@ describe('a lost answer', () => {
     expect(service.history.filter(({ event }) => event === 'aborted')).toHaveLength(1)
   })
 
-  test('a restart replays from the record: the old token is still in it [C-080]', async () => {
+  test('a restart replays from the record: the old token is still in it', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock, { reuse: 'grace' })
     const records = sharedRecords()
@@ -90,7 +90,7 @@ describe('a lost answer', () => {
     expect(service.sent).toEqual([tokens.refreshToken, tokens.refreshToken])
   })
 
-  test('without grace the session is lost only now, and reported as refused [C-080]', async () => {
+  test('without grace the session is lost only now, and reported as refused', async () => {
     const { time, service, session, eventsOf } = await expired('revoke')
     service.answer('lose')
     expect(await time.until(codeOf(session.getAccessToken()))).toBe('session_ended')
@@ -99,7 +99,7 @@ describe('a lost answer', () => {
   })
 
   const losing = runs(50, 10_000)
-  test('histories of lost answers with a grace-giving endpoint: 0 logouts [P-10 C-080]', losing.options, async () => {
+  test('histories of lost answers with a grace-giving endpoint: 0 logouts', losing.options, async () => {
     const time = virtualTime()
     let losses = 0
     await fc.assert(
@@ -141,7 +141,7 @@ describe('the wait a busy service asks for', () => {
     [fromNow(86_400_000), 300_000],
   ]
 
-  test.each(exact)('Retry-After %s: the next slot is %i ms away [C-081 D-03]', async (retryAfter, waitMs) => {
+  test.each(exact)('Retry-After %s: the next slot is %i ms away', async (retryAfter, waitMs) => {
     const { time, service, session, eventsOf } = await expired()
     service.answer(busy(503, retryAfter))
     const call = codeOf(session.getAccessToken())
@@ -164,7 +164,7 @@ describe('the wait a busy service asks for', () => {
 
   const ignored = ['0', '-5', '1e9', 'soon', '', '1.5', '2026-01-01', 'Infinity', fromNow(-60_000), '12 GMT', '5, 10']
 
-  test.each(ignored)('Retry-After "%s" counts as none [C-081 D-03]', async (retryAfter) => {
+  test.each(ignored)('Retry-After "%s" counts as none', async (retryAfter) => {
     const { time, service, session, eventsOf } = await expired()
     service.answer(busy(429, retryAfter))
     await time.until(session.getAccessToken())
@@ -174,7 +174,7 @@ describe('the wait a busy service asks for', () => {
     expect(service.sent).toHaveLength(2)
   })
 
-  test('beyond the caller’s time the error says how long to wait [D-03]', async () => {
+  test('beyond the caller’s time the error says how long to wait', async () => {
     const { service, session } = await expired()
     service.answer(busy(429, '42'))
     await expect(session.getAccessToken()).rejects.toMatchObject({
@@ -184,7 +184,7 @@ describe('the wait a busy service asks for', () => {
     })
   })
 
-  test('short waits are repeated only within the caller’s 10 s [C-081]', async () => {
+  test('short waits are repeated only within the caller’s 10 s', async () => {
     const { time, service, session } = await expired()
     service.usually(busy(503, '4'))
     const startMs = time.nowMs()
@@ -193,7 +193,7 @@ describe('the wait a busy service asks for', () => {
     expect(service.sent).toHaveLength(3)
   })
 
-  test('at most four attempts for one caller [C-081]', async () => {
+  test('at most four attempts for one caller', async () => {
     const { time, service, session } = await expired()
     service.usually(busy(503))
     const startMs = time.nowMs()
@@ -202,7 +202,7 @@ describe('the wait a busy service asks for', () => {
     expect(time.nowMs() - startMs).toBeLessThanOrEqual(500 + 1_000 + 2_000)
   })
 
-  test('each of eight waits of a client is half to all of a cap that doubles from 0.5 s to 30 s [C-081]', async () => {
+  test('each of eight waits of a client is half to all of a cap that doubles from 0.5 s to 30 s', async () => {
     const { clock, service, realm } = sessionRig(undefined, { token: word })
     service.usually(busy(503))
     for (let client = 0; client < 20; client++) {
@@ -222,7 +222,7 @@ describe('the wait a busy service asks for', () => {
   })
 })
 
-test('a 429 of the API is the caller’s, unchanged, and refreshes nothing [D-04]', async () => {
+test('a 429 of the API is the caller’s, unchanged, and refreshes nothing', async () => {
   const { service, realm } = sessionRig()
   const { session } = realm()
   await session.signIn(service.issue())
@@ -232,7 +232,7 @@ test('a 429 of the API is the caller’s, unchanged, and refreshes nothing [D-04
   expect(service.sent).toHaveLength(0)
 })
 
-test('a 429 of the token endpoint is waited for, and the API call goes through [D-04]', async () => {
+test('a 429 of the token endpoint is waited for, and the API call goes through', async () => {
   const { time, service, session } = await expired()
   service.answer(busy(429, '2'))
   const seen: (string | null)[] = []
@@ -252,7 +252,7 @@ test('a 429 of the token endpoint is waited for, and the API call goes through [
 })
 
 describe('one schedule', () => {
-  test('after a failure further callers get the same error without a request until the slot [C-082 F042]', async () => {
+  test('after a failure further callers get the same error without a request until the slot', async () => {
     const { time, service, session, tokens, records } = await expired()
     service.usually(busy(429, '20'))
     const codes: unknown[] = []
@@ -267,7 +267,7 @@ describe('one schedule', () => {
     expect(records.record()).toMatchObject({ refreshToken: tokens.refreshToken })
   })
 
-  test('the cool-down holds for a service that refuses the client, too [C-082]', async () => {
+  test('the cool-down holds for a service that refuses the client, too', async () => {
     const { time, service, session } = await expired()
     service.usually(() => Response.json({ error: 'invalid_client' }, { status: 401 }))
     for (let call = 0; call < 100; call++) expect(await codeOf(session.getAccessToken())).toBe('client_rejected')
@@ -277,7 +277,7 @@ describe('one schedule', () => {
     expect(service.sent).toHaveLength(2)
   })
 
-  test('a new sign-in starts with a clean schedule [C-082]', async () => {
+  test('a new sign-in starts with a clean schedule', async () => {
     const { service, session } = await expired()
     service.answer(busy(503, '300'))
     expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
@@ -285,7 +285,7 @@ describe('one schedule', () => {
     expect(service.familyOf(await session.getAccessToken({ forceRefresh: true }))).toBe(2)
   })
 
-  test('a success makes the next failure the first again [C-082]', async () => {
+  test('a success makes the next failure the first again', async () => {
     const { time, service, session, eventsOf } = await expired()
     service.answer(busy(503), busy(503), busy(503))
     await time.until(session.getAccessToken())
@@ -307,7 +307,7 @@ describe('one schedule', () => {
   const callsAtOnce = soakShare() > 0 ? 10 : 2
 
   test.each(outages)(
-    `ten minutes of ${10 * callsAtOnce} calls a second against a service %s [P-17 C-082]`,
+    `ten minutes of ${10 * callsAtOnce} calls a second against a service %s`,
     runs(1, 20).options,
     async (_, answer) => {
       const { time, service, session, eventsOf } = await expired()
@@ -342,7 +342,7 @@ describe('one schedule', () => {
     },
   )
 
-  test('offline, then online: calls fail at once and recover at the next slot [D-28 F040]', async () => {
+  test('offline, then online: calls fail at once and recover at the next slot', async () => {
     const { time, service, session, eventsOf } = await expired()
     service.usually('unreachable')
     for (let failures = 1; failures <= 3; failures++) {

@@ -29,7 +29,7 @@ async function expired(storage: (honest: TokenStorage) => TokenStorage = (honest
 const never = (): Promise<never> => new Promise(() => {})
 
 describe('a holder that never lets go', () => {
-  test('waiters give up after 20 s with lock_timeout, and the session lives [C-072 F050]', async () => {
+  test('waiters give up after 20 s with lock_timeout, and the session lives', async () => {
     const { time, service, session, holdLock, eventsOf } = await expired()
     holdLock(never)
     const startMs = time.nowMs()
@@ -48,7 +48,7 @@ describe('a holder that never lets go', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('the error says how long it waited and that the same call may succeed later, and then it does [C-072]', async () => {
+  test('the error says how long it waited and that the same call may succeed later, and then it does', async () => {
     const { time, service, session, holdLock } = await expired()
     let release = (): void => {}
     holdLock(
@@ -65,7 +65,7 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a waiter that gives up uses what the holder stored meanwhile [C-072]', async () => {
+  test('a waiter that gives up uses what the holder stored meanwhile', async () => {
     const { time, service, session, holdLock, honest, records } = await expired()
     const newer = service.issue()
     holdLock(async () => {
@@ -78,7 +78,7 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('a waiter that gives up does not use tokens that were stored and have expired meanwhile [C-072]', async () => {
+  test('a waiter that gives up does not use tokens that were stored and have expired meanwhile', async () => {
     const { time, service, session, holdLock, honest, records } = await expired()
     const newer = service.issue({ expiresAtMs: time.clock.wallMs() + 15_000 })
     holdLock(async () => {
@@ -90,7 +90,7 @@ describe('a holder that never lets go', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  test('a waiter that gives up reads what the holder stored after another read a moment ago [C-072]', async () => {
+  test('a waiter that gives up reads what the holder stored after another read a moment ago', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const records = sharedRecords()
@@ -110,7 +110,7 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('while the access token is good, a locked refresh fails no call [C-072 C-083]', async () => {
+  test('while the access token is good, a locked refresh fails no call', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const records = sharedRecords()
@@ -124,7 +124,7 @@ describe('a holder that never lets go', () => {
     expect(await time.until(session.getAccessToken())).toBe(tokens.accessToken)
   })
 
-  test('a storage that runs the task after its waiter gave up refreshes nothing [C-072]', async () => {
+  test('a storage that runs the task after its waiter gave up refreshes nothing', async () => {
     let late: (() => Promise<unknown>) | undefined
     const { time, service, session } = await expired((honest) => ({
       ...honest,
@@ -139,7 +139,7 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('sign-out does not wait for it to take effect [C-067]', async () => {
+  test('sign-out does not wait for it to take effect', async () => {
     const { time, session, holdLock, records } = await expired()
     holdLock(never)
     const done = session.signOut()
@@ -178,7 +178,7 @@ describe('tokens that were taken over while a refresh of the earlier ones waits 
     return { ...rig, newer, first, release: () => release(), locks: () => locks }
   }
 
-  test('are refreshed for each call that asks for it, by one more request [C-069 C-072]', async () => {
+  test('are refreshed for each call that asks for it, by one more request', async () => {
     const { service, session, newer, first, release } = await takenOver()
     const calls = Array.from({ length: 3 }, () => session.getAccessToken({ forceRefresh: true }))
     await flush()
@@ -190,7 +190,7 @@ describe('tokens that were taken over while a refresh of the earlier ones waits 
     expect([newer.accessToken, ...tokens]).toContain(await first)
   })
 
-  test('are not refreshed twice if that refresh has already sent their refresh token [C-069]', async () => {
+  test('are not refreshed twice if that refresh has already sent their refresh token', async () => {
     const { service, session, records, newer, first, release, locks } = await takenOver({ ageMs: hour })
     const second = session.getAccessToken()
     await flush()
@@ -201,7 +201,7 @@ describe('tokens that were taken over while a refresh of the earlier ones waits 
     expect(service.sent).toEqual([newer.refreshToken])
   })
 
-  test('leave the caller free to give up its wait [C-069]', async () => {
+  test('leave the caller free to give up its wait', async () => {
     const { service, session, newer, first, release } = await takenOver()
     const giveUp = new AbortController()
     const second = codeOf(session.getAccessToken({ forceRefresh: true, signal: giveUp.signal }))
@@ -221,7 +221,7 @@ describe('the critical section', () => {
     ['setItem', 5_000],
   ]
 
-  test.each(slow)('is left when %s never ends, after at most %i ms [C-072]', async (what, limitMs) => {
+  test.each(slow)('is left when %s never ends, after at most %i ms', async (what, limitMs) => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const records = sharedRecords()
@@ -248,7 +248,7 @@ describe('the critical section', () => {
     expect(here.session.state.status).toBe('signed-in')
   })
 
-  test('is left when both writes of a refresh of unsaved tokens never end, after at most 10 s [C-072]', async () => {
+  test('is left when both writes of a refresh of unsaved tokens never end, after at most 10 s', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const records = sharedRecords()
@@ -276,7 +276,7 @@ describe('the critical section', () => {
     expect(await time.until(call)).toEqual({ resolved: expect.any(String) })
   })
 
-  test.each(['getItem', 'setItem', 'token request'])('is left at once when %s fails [F050]', async (what) => {
+  test.each(['getItem', 'setItem', 'token request'])('is left at once when %s fails', async (what) => {
     let failing = false
     const { time, service, session, records } = await expired((honest) => ({
       ...honest,
@@ -292,7 +292,7 @@ describe('the critical section', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
-  test('holds the lock for the round trip and the save only: listeners and callers run outside [C-072]', async () => {
+  test('holds the lock for the round trip and the save only: listeners and callers run outside', async () => {
     let inside = 0
     const { service, session, records } = await expired((honest) => ({
       ...honest,
@@ -319,7 +319,7 @@ describe('the critical section', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('a 401 for the new token while its save still lasts waits for the same refresh [C-072]', async () => {
+  test('a 401 for the new token while its save still lasts waits for the same refresh', async () => {
     const { service, session, tokens } = await expired()
     const release = service.hold()
     const first = session.getAccessToken()
@@ -333,7 +333,7 @@ describe('the critical section', () => {
 
 describe('a lock that fails', () => {
   test.each([0, 3_000])(
-    'one that is stolen %i ms before the answer: one request, one result, nothing unhandled [F052]',
+    'one that is stolen %i ms before the answer: one request, one result, nothing unhandled',
     async (ms) => {
       const unhandled: unknown[] = []
       const note = (reason: unknown): void => void unhandled.push(reason)
@@ -365,7 +365,7 @@ describe('a lock that fails', () => {
     },
   )
 
-  test('one that cannot be had at all: storage_failed, not the platform’s error [F052]', async () => {
+  test('one that cannot be had at all: storage_failed, not the platform’s error', async () => {
     const reason = secret('lock error')
     const fail = [
       () => {
@@ -383,7 +383,7 @@ describe('a lock that fails', () => {
     }
   })
 
-  test('one whose release never ends: the caller gets the token all the same [C-072]', async () => {
+  test('one whose release never ends: the caller gets the token all the same', async () => {
     const { time, session, records } = await expired((honest) => ({
       ...honest,
       withLock: async (_name, task) => {
@@ -397,7 +397,7 @@ describe('a lock that fails', () => {
     expect(answer).toBe(records.record()?.accessToken)
   })
 
-  test('one whose release fails: the work counts [F050]', async () => {
+  test('one whose release fails: the work counts', async () => {
     const { service, session, records } = await expired((honest) => ({
       ...honest,
       withLock: async (_name, task) => {

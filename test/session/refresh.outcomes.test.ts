@@ -107,7 +107,7 @@ const ended: readonly Row[] = [
 ]
 
 describe('the class of a failure', () => {
-  test.each(alive)('%s: the session lives [C-077 F037 F026]', async (_, answer, code, requests) => {
+  test.each(alive)('%s: the session lives', async (_, answer, code, requests) => {
     const { time, service, session, records, tokens, eventsOf } = await expired()
     service.usually(answer)
     expect(await time.until(codeOf(session.getAccessToken()))).toBe(code)
@@ -120,7 +120,7 @@ describe('the class of a failure', () => {
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
   })
 
-  test.each(ended)('%s: the session ends once [C-077]', async (_, answer, code, requests) => {
+  test.each(ended)('%s: the session ends once', async (_, answer, code, requests) => {
     const { time, service, session, records, told, eventsOf } = await expired()
     service.usually(answer)
     expect(await time.until(codeOf(session.getAccessToken()))).toBe(code)
@@ -132,7 +132,7 @@ describe('the class of a failure', () => {
     expect(told).toEqual(['signed-in', 'signed-out refused'])
   })
 
-  test('the error of an ended session carries the service’s own code [C-077]', async () => {
+  test('the error of an ended session carries the service’s own code', async () => {
     const { service, session } = await expired()
     service.usually(error(400, 'invalid_request'))
     await expect(session.getAccessToken()).rejects.toMatchObject({
@@ -143,7 +143,7 @@ describe('the class of a failure', () => {
     })
   })
 
-  test('a gateway’s page: the error names the status and nothing of the page [D-02]', async () => {
+  test('a gateway’s page: the error names the status and nothing of the page', async () => {
     const { time, service, session } = await expired()
     const page = secret('gateway page')
     service.usually(() => new Response(`<h1>${page}</h1>`, { status: 502, headers: { 'content-type': 'text/html' } }))
@@ -166,24 +166,21 @@ describe('while the access token is good', () => {
     ['a redirect', plain(307)],
   ]
 
-  test.each(failures)(
-    'a refresh ahead of expiry that fails (%s) does not fail calls [C-083 D-01]',
-    async (_, answer) => {
-      const { time, service, session, tokens, events } = await expired(hour - 30_000)
-      service.usually(answer)
-      const token = await time.until(session.getAccessToken())
-      expect(token).toBe(tokens.accessToken)
-      expect(service.sent.length).toBeGreaterThan(0)
-      const sent = service.sent.length
-      // Until the next slot nothing is sent and nothing waits.
-      expect(await session.getAccessToken()).toBe(tokens.accessToken)
-      expect(service.sent).toHaveLength(sent)
-      expect(events.at(-1)).toMatchObject({ type: 'refresh_failed' })
-      expect(session.state.status).toBe('signed-in')
-    },
-  )
+  test.each(failures)('a refresh ahead of expiry that fails (%s) does not fail calls', async (_, answer) => {
+    const { time, service, session, tokens, events } = await expired(hour - 30_000)
+    service.usually(answer)
+    const token = await time.until(session.getAccessToken())
+    expect(token).toBe(tokens.accessToken)
+    expect(service.sent.length).toBeGreaterThan(0)
+    const sent = service.sent.length
+    // Until the next slot nothing is sent and nothing waits.
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    expect(service.sent).toHaveLength(sent)
+    expect(events.at(-1)).toMatchObject({ type: 'refresh_failed' })
+    expect(session.state.status).toBe('signed-in')
+  })
 
-  test('a caller that asked for another token is told that there is none, and never given the refused one [C-083]', async () => {
+  test('a caller that asked for another token is told that there is none, and never given the refused one', async () => {
     const { time, service, session, tokens } = await expired(hour - 30_000)
     service.usually('unreachable')
     expect(await codeOf(session.getAccessToken({ rejected: tokens.accessToken }))).toBe('temporarily_unavailable')
@@ -193,28 +190,28 @@ describe('while the access token is good', () => {
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
   })
 
-  test('a token that expires while its refresh is waited for is not handed out [C-083]', async () => {
+  test('a token that expires while its refresh is waited for is not handed out', async () => {
     const { time, service, session } = await expired(hour - 5_000)
     service.usually('hang')
     expect(await time.until(codeOf(session.getAccessToken()))).toBe('timeout')
     expect(session.state.status).toBe('signed-in')
   })
 
-  test('a busy service is asked once ahead of expiry, without waiting [C-083]', async () => {
+  test('a busy service is asked once ahead of expiry, without waiting', async () => {
     const { service, session, tokens } = await expired(hour - 30_000)
     service.usually(plain(503))
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a definite refusal ends the session even while the access token is good [C-083]', async () => {
+  test('a definite refusal ends the session even while the access token is good', async () => {
     const { service, session } = await expired(hour - 30_000)
     service.revoke(1)
     expect(await codeOf(session.getAccessToken())).toBe('session_ended')
     expect(await codeOf(session.getAccessToken())).toBe('login_required')
   })
 
-  test('an abort during such a refresh is the caller’s own [C-083]', async () => {
+  test('an abort during such a refresh is the caller’s own', async () => {
     const { service, session } = await expired(hour - 30_000)
     const release = service.hold()
     const stop = new AbortController()
@@ -227,7 +224,7 @@ describe('while the access token is good', () => {
 })
 
 describe('a dead refresh token', () => {
-  test('is sent once: 50 calls over ten minutes and a restart make no other request [F039 D-37 C-077]', async () => {
+  test('is sent once: 50 calls over ten minutes and a restart make no other request', async () => {
     const { time, service, session, realm, records, eventsOf } = await expired()
     service.revoke(1)
     const codes: unknown[] = []
@@ -245,7 +242,7 @@ describe('a dead refresh token', () => {
     expect(service.familyOf(await session.getAccessToken())).toBe(2)
   })
 
-  test('each realm of an application hears of the end once [D-37]', async () => {
+  test('each realm of an application hears of the end once', async () => {
     const { time, service, realm, records, ...here } = await expired()
     const others = [1, 2, 3].map(() => realm({ storage: records.handle() }))
     for (const { session } of others) await session.ready()
@@ -268,7 +265,7 @@ describe('a service that is not there', () => {
     ['a name that does not resolve', async () => 'https://nowhere.invalid'],
   ]
 
-  test.each(nowhere)('%s: typed, not retried by itself, and the session lives [D-13 D-28]', async (_, url) => {
+  test.each(nowhere)('%s: typed, not retried by itself, and the session lives', async (_, url) => {
     const { clock, service, realm } = sessionRig()
     const { session, eventsOf } = realm({ options: { authUrl: await url(), fetch: undefined } })
     await session.signIn(service.issue())
@@ -282,7 +279,7 @@ describe('a service that is not there', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  test('offline in a browser, where a fetch fails without a reason: one attempt, fast [D-28 F040]', async () => {
+  test('offline in a browser, where a fetch fails without a reason: one attempt, fast', async () => {
     const { service, session } = await expired()
     service.usually('lose')
     vi.stubGlobal('navigator', { onLine: false })

@@ -35,7 +35,7 @@ async function later({ clock, here }: { clock: { advance(ms: number): void }; he
 }
 
 describe('a refresh that cannot read the storage', () => {
-  test('is not sent, because another process may have used the refresh token [D-21 F048]', async () => {
+  test('is not sent, because another process may have used the refresh token', async () => {
     const rig = two()
     const { clock, service, failing, here, there } = rig
     await here.session.signIn(service.issue())
@@ -55,7 +55,7 @@ describe('a refresh that cannot read the storage', () => {
     expect(service.isAlive(1)).toBe(true)
   })
 
-  test('leaves a token that is still valid in use [D-21 C-083]', async () => {
+  test('leaves a token that is still valid in use', async () => {
     const { clock, service, failing, here } = two()
     const tokens = service.issue()
     await here.session.signIn(tokens)
@@ -66,7 +66,7 @@ describe('a refresh that cannot read the storage', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('is not sent with a token that could not be saved, because its predecessor gives it to others [D-21 C-080]', async () => {
+  test('is not sent with a token that could not be saved, because its predecessor gives it to others', async () => {
     const rig = two({ reuse: 'grace' })
     const { clock, service, failing, here, there } = rig
     await here.session.signIn(service.issue())
@@ -82,7 +82,7 @@ describe('a refresh that cannot read the storage', () => {
     expect(await later(rig)).toEqual({ resolved: newer })
   })
 
-  test('is sent for a sign-in that the storage never had [F070]', async () => {
+  test('is sent for a sign-in that the storage never had', async () => {
     const { clock, service, failing, here, there } = two()
     await there.session.signIn(service.issue())
     failing.add('setItem').add('removeItem')
@@ -95,7 +95,7 @@ describe('a refresh that cannot read the storage', () => {
     }
   })
 
-  test('is sent over a storage without a lock, where only one page or process may use the record [F070]', async () => {
+  test('is sent over a storage without a lock, where only one page or process may use the record', async () => {
     const { clock, service, failing, here } = two({ lock: false })
     await here.session.signIn(service.issue())
     failing.add('getItem')
@@ -104,7 +104,7 @@ describe('a refresh that cannot read the storage', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('is not sent over a storage without a lock if no key decrypts the record, because another process has saved it [C-061]', async () => {
+  test('is not sent over a storage without a lock if no key decrypts the record, because another process has saved it', async () => {
     const { clock, service, realm } = sessionRig()
     const inner = sharedRecords().handle({ lock: false })
     const earlier = { id: 'a', key: new Uint8Array(32).fill(1) }
@@ -119,7 +119,7 @@ describe('a refresh that cannot read the storage', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('keeps the session if the service refuses it and no key decrypts the record after that [C-061 C-078]', async () => {
+  test('keeps the session if the service refuses it and no key decrypts the record after that', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const encrypted = (id: string): TokenStorage =>
@@ -138,7 +138,7 @@ describe('a refresh that cannot read the storage', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  test('uses the tokens of another process that a read before it has shown [C-070]', async () => {
+  test('uses the tokens of another process that a read before it has shown', async () => {
     const { clock, service, failing, here, there, storage, records } = two()
     await here.session.signIn(service.issue())
     await there.session.ready()
@@ -159,7 +159,7 @@ describe('a refresh that cannot read the storage', () => {
 })
 
 describe('tokens that could not be saved', () => {
-  test('are saved before the next refresh is sent, so that a crash in it leaves others within the grace [C-065 C-080]', async () => {
+  test('are saved before the next refresh is sent, so that a crash in it leaves others within the grace', async () => {
     const { clock, service, failing, here, there, records } = two({ reuse: 'grace' })
     await here.session.signIn(service.issue())
     failing.add('setItem')
@@ -176,7 +176,7 @@ describe('tokens that could not be saved', () => {
     expect(service.history.filter(({ event }) => event === 'refused')).toEqual([])
   })
 
-  test('are sent all the same while the storage refuses them [C-065 F070]', async () => {
+  test('are sent all the same while the storage refuses them', async () => {
     const { clock, service, failing, here, records, operations } = two()
     await here.session.signIn(service.issue())
     failing.add('setItem')
@@ -190,7 +190,7 @@ describe('tokens that could not be saved', () => {
     expect(here.eventsOf('storage_degraded')).toMatchObject([{ reason: 'write_failed' }])
   })
 
-  test('are not written before a refresh that could not read the storage [C-074 D-32]', async () => {
+  test('are not written before a refresh that could not read the storage', async () => {
     const { clock, service, failing, here, there, records } = two({ lock: false })
     await here.session.signIn(service.issue())
     failing.add('setItem')
@@ -204,7 +204,7 @@ describe('tokens that could not be saved', () => {
     expect(records.record()).toMatchObject({ accessToken: next.accessToken })
   })
 
-  test('are sent without a save before if they are of a sign-in that the storage never had [C-065]', async () => {
+  test('are sent without a save before if they are of a sign-in that the storage never had', async () => {
     const { clock, service, failing, here, operations } = two()
     failing.add('setItem')
     await here.session.signIn(service.issue())
@@ -215,7 +215,7 @@ describe('tokens that could not be saved', () => {
     expect(operations.filter((operation) => operation === 'setItem')).toHaveLength(1)
   })
 
-  test('are sent no more if the user signs out during that save [C-074]', async () => {
+  test('are sent no more if the user signs out during that save', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
     const writes: (() => void)[] = []
@@ -244,7 +244,7 @@ describe('tokens that could not be saved', () => {
   })
 })
 
-test('a refresh of saved tokens writes once [C-065]', async () => {
+test('a refresh of saved tokens writes once', async () => {
   const { clock, service, here, operations } = two()
   await here.session.signIn(service.issue())
   clock.advance(hour)

@@ -11,34 +11,30 @@ const hour = 3_600_000
 
 describe('one refresh', () => {
   const seeds = runs(20, 1_000)
-  test(
-    '1,000 concurrent calls with an expired token make 1 refresh and 1,000 successes [C-069 P-01]',
-    seeds.options,
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.scheduler(), async (scheduler) => {
-          const travel = (what: string): Promise<void> => scheduler.schedule(Promise.resolve(), what)
-          const { clock, service, realm } = sessionRig(undefined, { token: word, travel })
-          const records = sharedRecords()
-          const step = (operation: string): Promise<void> => scheduler.schedule(Promise.resolve(), operation)
-          const { session } = realm({ storage: records.handle({ step }) })
-          await scheduler.waitFor(session.signIn(service.issue()))
-          clock.advance(hour)
-          const calls = Array.from({ length: 1_000 }, (_, index) =>
-            index % 2
-              ? scheduler.schedule(Promise.resolve()).then(() => session.getAccessToken())
-              : session.getAccessToken(),
-          )
-          const answers = new Set(await scheduler.waitFor(Promise.all(calls)))
-          expect(service.sent).toHaveLength(1)
-          expect([...answers]).toEqual([records.record()?.accessToken])
-        }),
-        { numRuns: seeds.numRuns },
-      )
-    },
-  )
+  test('1,000 concurrent calls with an expired token make 1 refresh and 1,000 successes', seeds.options, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+        const travel = (what: string): Promise<void> => scheduler.schedule(Promise.resolve(), what)
+        const { clock, service, realm } = sessionRig(undefined, { token: word, travel })
+        const records = sharedRecords()
+        const step = (operation: string): Promise<void> => scheduler.schedule(Promise.resolve(), operation)
+        const { session } = realm({ storage: records.handle({ step }) })
+        await scheduler.waitFor(session.signIn(service.issue()))
+        clock.advance(hour)
+        const calls = Array.from({ length: 1_000 }, (_, index) =>
+          index % 2
+            ? scheduler.schedule(Promise.resolve()).then(() => session.getAccessToken())
+            : session.getAccessToken(),
+        )
+        const answers = new Set(await scheduler.waitFor(Promise.all(calls)))
+        expect(service.sent).toHaveLength(1)
+        expect([...answers]).toEqual([records.record()?.accessToken])
+      }),
+      { numRuns: seeds.numRuns },
+    )
+  })
 
-  test('success and failure are shared, then the slot is free [C-069]', async () => {
+  test('success and failure are shared, then the slot is free', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -56,7 +52,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(3)
   })
 
-  test('100 waiters of one refused refresh end together, with one event and one request [C-069]', async () => {
+  test('100 waiters of one refused refresh end together, with one event and one request', async () => {
     const { clock, service, realm } = sessionRig()
     const { session, eventsOf } = realm()
     await session.signIn(service.issue())
@@ -68,7 +64,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('forced, refused and expired calls at once share one refresh [C-069]', async () => {
+  test('forced, refused and expired calls at once share one refresh', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     const { accessToken, ...rest } = service.issue()
@@ -80,7 +76,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('100 calls over three sessions on one store make one refresh, without reuse [F035 C-070 F114]', async () => {
+  test('100 calls over three sessions on one store make one refresh, without reuse', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const realms = [1, 2, 3].map(() => realm({ storage: records.handle({ step: () => flush() }) }))
@@ -93,7 +89,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('the record is read again inside the lock: the second process adopts and sends nothing [C-070]', async () => {
+  test('the record is read again inside the lock: the second process adopts and sends nothing', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
@@ -111,7 +107,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a token refused by the API is not sent to refresh again when another realm replaced it [C-070]', async () => {
+  test('a token refused by the API is not sent to refresh again when another realm replaced it', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
@@ -123,7 +119,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('sessions of different keys do not wait for each other [C-070]', async () => {
+  test('sessions of different keys do not wait for each other', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [one, two] = [
@@ -144,7 +140,7 @@ describe('one refresh', () => {
 })
 
 describe('one commit', () => {
-  test('no caller gets the new token before it is stored [C-075]', async () => {
+  test('no caller gets the new token before it is stored', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     let finish = (): void => {}
@@ -179,7 +175,7 @@ describe('one commit', () => {
     expect(told.filter((status) => status === 'signed-in')).toHaveLength(2)
   })
 
-  test('each commit counts the revision up by exactly one and keeps the sign-in’s id [C-056]', async () => {
+  test('each commit counts the revision up by exactly one and keeps the sign-in’s id', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle() })
@@ -197,7 +193,7 @@ describe('one commit', () => {
     expect(records.record()?.id).not.toBe(revisions[0]?.id)
   })
 
-  test('a refresh whose record was replaced meanwhile drops its result [C-056]', async () => {
+  test('a refresh whose record was replaced meanwhile drops its result', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle({ lock: false }) })
@@ -228,7 +224,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     return { time, service, records, one, two, tabs }
   }
 
-  test('a call of a sign-in that another tab has saved does not share the refresh of the sign-in before it [C-056 D-32]', async () => {
+  test('a call of a sign-in that another tab has saved does not share the refresh of the sign-in before it', async () => {
     const { service, one, two } = await twoTabs('refuse')
     const release = service.hold()
     const before = codeOf(one.session.getAccessToken())
@@ -245,7 +241,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(one.session.state.sessionRef).toBe(two.session.state.sessionRef)
   })
 
-  test('the loser of a race that gets invalid_grant adopts the winner’s tokens [C-078 F049]', async () => {
+  test('the loser of a race that gets invalid_grant adopts the winner’s tokens', async () => {
     const { time, service, records, one, two, tabs } = await twoTabs('refuse')
     const release = service.hold()
     const calls = [one.session.getAccessToken(), two.session.getAccessToken()]
@@ -262,7 +258,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     }
   })
 
-  test('the same when the refusal overtakes the winner’s answer [C-078]', async () => {
+  test('the same when the refusal overtakes the winner’s answer', async () => {
     const { time, service, records, one, two, tabs } = await twoTabs('refuse')
     let deliver = (): void => {}
     const late = new Promise<void>((resolve) => {
@@ -284,7 +280,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(tabs.flatMap(({ eventsOf }) => eventsOf('session_ended'))).toEqual([])
   })
 
-  test('the loser’s answer arrives last: the winner’s record is intact [C-079]', async () => {
+  test('the loser’s answer arrives last: the winner’s record is intact', async () => {
     const { time, service, records, one, two } = await twoTabs('refuse')
     const first = one.session.getAccessToken()
     const release = service.hold()
@@ -298,7 +294,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(records.record()).toEqual(stored)
   })
 
-  test('a real refusal removes only the record that was refused [C-079]', async () => {
+  test('a real refusal removes only the record that was refused', async () => {
     const { time, service, records, one, two } = await twoTabs('refuse')
     service.revoke(1)
     const release = service.hold()
@@ -311,7 +307,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(records.record()).toMatchObject({ refreshToken: next.refreshToken })
   })
 
-  test('both get an answer: the second commit sees the first and drops its own [C-078]', async () => {
+  test('both get an answer: the second commit sees the first and drops its own', async () => {
     const { time, service, records, one, two } = await twoTabs('grace')
     const release = service.hold()
     const calls = [one.session.getAccessToken(), two.session.getAccessToken()]
@@ -323,7 +319,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(service.isAlive(1)).toBe(true)
   })
 
-  test('20 tabs race for 20 lifetimes and no user is logged out [C-078]', async () => {
+  test('20 tabs race for 20 lifetimes and no user is logged out', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock, { reuse: 'refuse' })
     const records = sharedRecords()
@@ -337,7 +333,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(tabs.flatMap(({ eventsOf }) => eventsOf('session_ended'))).toEqual([])
   })
 
-  test('a refusal without newer tokens of another tab ends the session once the wait is over [C-078]', async () => {
+  test('a refusal without newer tokens of another tab ends the session once the wait is over', async () => {
     const { time, service, records, one, two } = await twoTabs('refuse')
     service.revoke(1)
     expect(await time.until(codeOf(one.session.getAccessToken()))).toBe('session_ended')
@@ -348,7 +344,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a refusal after a sign-out elsewhere removes nothing, because a later sign-in may be stored by then [C-079]', async () => {
+  test('a refusal after a sign-out elsewhere removes nothing, because a later sign-in may be stored by then', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const operations: string[] = []
@@ -369,28 +365,25 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
   test.each([
     ['proactive', hour - 30_000],
     ['required', hour],
-  ])(
-    'a %s refresh that fails returns the newer tokens that another tab has stored meanwhile [C-078]',
-    async (_, ageMs) => {
-      let fail = (): void => {}
-      const travel = (): Promise<void> =>
-        new Promise((resolve) => {
-          fail = resolve
-        })
-      const { clock, service, realm } = sessionRig(undefined, { travel })
-      const records = sharedRecords()
-      const { session } = realm({ storage: records.handle({ lock: false }) })
-      await session.signIn(service.issue())
-      clock.advance(ageMs)
-      service.usually('unreachable')
-      const call = session.getAccessToken()
-      await flush()
-      expect(service.sent).toHaveLength(1)
-      const { accessToken, obtainedAtMs, expiresAtMs } = service.issue()
-      records.put(JSON.stringify({ ...records.record(), rev: 2, accessToken, obtainedAtMs, expiresAtMs }))
-      expect(await session.getAccessToken()).toBe(accessToken)
-      fail()
-      expect(await call).toBe(accessToken)
-    },
-  )
+  ])('a %s refresh that fails returns the newer tokens that another tab has stored meanwhile', async (_, ageMs) => {
+    let fail = (): void => {}
+    const travel = (): Promise<void> =>
+      new Promise((resolve) => {
+        fail = resolve
+      })
+    const { clock, service, realm } = sessionRig(undefined, { travel })
+    const records = sharedRecords()
+    const { session } = realm({ storage: records.handle({ lock: false }) })
+    await session.signIn(service.issue())
+    clock.advance(ageMs)
+    service.usually('unreachable')
+    const call = session.getAccessToken()
+    await flush()
+    expect(service.sent).toHaveLength(1)
+    const { accessToken, obtainedAtMs, expiresAtMs } = service.issue()
+    records.put(JSON.stringify({ ...records.record(), rev: 2, accessToken, obtainedAtMs, expiresAtMs }))
+    expect(await session.getAccessToken()).toBe(accessToken)
+    fail()
+    expect(await call).toBe(accessToken)
+  })
 })

@@ -20,7 +20,7 @@ function rig() {
   return { waits, clock, delay: retryDelay(config) }
 }
 
-test('the waits of 160 clients fill half to all of a cap that doubles from 0.5 s to 30 s [C-081]', () => {
+test('the waits of 160 clients fill half to all of a cap that doubles from 0.5 s to 30 s', () => {
   const clients = Array.from({ length: 160 }, () => {
     const { waits, delay } = rig()
     for (let attempt = 0; attempt < 8; attempt++) delay.recordFailure(busy())
@@ -41,7 +41,7 @@ test('the waits of 160 clients fill half to all of a cap that doubles from 0.5 s
   }
 })
 
-test('the next refresh may start after the wait of the last failure, and a success begins at the first cap again [C-081]', () => {
+test('the next refresh may start after the wait of the last failure, and a success begins at the first cap again', () => {
   const { waits, clock, delay } = rig()
   const failure = busy()
   delay.recordFailure(failure)
@@ -53,7 +53,7 @@ test('the next refresh may start after the wait of the last failure, and a succe
   expect(waits[2]).toBeLessThanOrEqual(500)
 })
 
-test('Retry-After takes the place of the cap, does not raise it, and counts as absent if it is 0 [C-081]', () => {
+test('Retry-After takes the place of the cap, does not raise it, and counts as absent if it is 0', () => {
   const { waits, delay } = rig()
   delay.recordFailure(busy(90_000))
   delay.recordFailure(busy(0))

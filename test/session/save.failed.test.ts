@@ -30,7 +30,7 @@ function unsavedThere() {
 }
 
 describe('resume after a sign-out elsewhere', () => {
-  it('ends a session that could not be saved, which then never reaches the store [C-108 F057]', async () => {
+  it('ends a session that could not be saved, which then never reaches the store', async () => {
     const { here, there, service, records, freeSpace, laterCall } = unsavedThere()
     await there.session.signIn(service.issue())
     freeSpace()
@@ -43,7 +43,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(await laterCall(here)).toBe('login_required')
   })
 
-  it('ends a sign-in that still waits for an earlier sign-out here [C-108]', async () => {
+  it('ends a sign-in that still waits for an earlier sign-out here', async () => {
     const { realm, service } = sessionRig()
     const records = sharedRecords()
     let isAnswered: Promise<void> | undefined
@@ -65,7 +65,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  it('leaves a saved session to what the store shows [C-108]', async () => {
+  it('leaves a saved session to what the store shows', async () => {
     const { here, there, service, freeSpace } = unsavedThere()
     freeSpace()
     await here.session.signIn(service.issue())
@@ -77,7 +77,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(there.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
-  it('leaves the record of a user who signed in after that sign-out, and takes it over [F023]', async () => {
+  it('leaves the record of a user who signed in after that sign-out, and takes it over', async () => {
     const { here, there, service, records } = unsavedThere()
     await there.session.signIn(service.issue())
     await here.session.signOut()
@@ -88,7 +88,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(records.items.size).toBe(1)
   })
 
-  it('removes the record of a sign-in that is being saved meanwhile [C-074]', async () => {
+  it('removes the record of a sign-in that is being saved meanwhile', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
     let land = (): void => {}
@@ -109,7 +109,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(there.session.state.status).toBe('signed-out')
   })
 
-  it('cancels a refresh of the session that it ends [C-074]', async () => {
+  it('cancels a refresh of the session that it ends', async () => {
     const { there, service, records, freeSpace } = unsavedThere()
     await there.session.signIn(service.issue())
     const release = service.hold()
@@ -123,7 +123,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(records.items.size).toBe(0)
   })
 
-  it('tells the listeners although the storage cannot be read [C-108]', async () => {
+  it('tells the listeners although the storage cannot be read', async () => {
     const { service, session, failing, told } = faulty()
     failing.add('setItem')
     await session.signIn(service.issue())
@@ -132,7 +132,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect({ code, told }).toEqual({ code: 'storage_failed', told: ['signed-in', 'signed-out signed_out'] })
   })
 
-  it('resume without a sign-out keeps a session that could not be saved [C-065]', async () => {
+  it('resume without a sign-out keeps a session that could not be saved', async () => {
     const { there, service, records, freeSpace, laterCall } = unsavedThere()
     await there.session.signIn(service.issue())
     await there.session.resume()
@@ -144,7 +144,7 @@ describe('resume after a sign-out elsewhere', () => {
 })
 
 describe('a sign-in that cannot be saved', () => {
-  it('leaves no record of the user before for the next start [F023]', async () => {
+  it('leaves no record of the user before for the next start', async () => {
     const { here, there, service, records, freeSpace, laterCall } = unsavedThere()
     await here.session.signIn(service.issue())
     const next = service.issue()
@@ -158,7 +158,7 @@ describe('a sign-in that cannot be saved', () => {
     expect(there.eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'write_failed' }])
   })
 
-  it('is saved by the next call after the storage works again, also if the monotonic clock is at zero [C-065]', async () => {
+  it('is saved by the next call after the storage works again, also if the monotonic clock is at zero', async () => {
     const { realm, service, clock } = sessionRig()
     const records = sharedRecords()
     let isFull = true
@@ -174,7 +174,7 @@ describe('a sign-in that cannot be saved', () => {
     expect(records.items.size).toBe(1)
   })
 
-  it('removes that record only while it has the lock [F023 C-072]', async () => {
+  it('removes that record only while it has the lock', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
     const { withLock, ...inner } = records.handle()
@@ -205,7 +205,7 @@ describe('a sign-in that cannot be saved', () => {
     expect(records.items.size).toBe(0)
   })
 
-  it('leaves the record of a sign-in that was saved elsewhere while this one failed [F023]', async () => {
+  it('leaves the record of a sign-in that was saved elsewhere while this one failed', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
     const [here, third] = [rig.realm({ storage: records.handle({ lock: false }) }), rig.service.issue()]
@@ -222,7 +222,7 @@ describe('a sign-in that cannot be saved', () => {
     expect(records.record()?.accessToken).toBe(third.accessToken)
   })
 
-  it('goes on if that record cannot be removed either, and replaces it later [F023]', async () => {
+  it('goes on if that record cannot be removed either, and replaces it later', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
     let isBroken = true
@@ -245,7 +245,7 @@ describe('a sign-in that cannot be saved', () => {
 
 describe('two sign-ins that could both not be saved', () => {
   it.each(['earlier', 'later'] as const)(
-    'the later one is in the store and in both pages if the %s one is written first [C-065 F023]',
+    'the later one is in the store and in both pages if the %s one is written first',
     async (first) => {
       const { clock, service, realm } = sessionRig()
       const records = sharedRecords()
@@ -282,7 +282,7 @@ const otherRecords: readonly (readonly [reason: string, text: string])[] = [
 ]
 
 it.each(otherRecords)(
-  'a sign-in that finds a %s record reports it and leaves it, without another read [C-057]',
+  'a sign-in that finds a %s record reports it and leaves it, without another read',
   async (reason, text) => {
     const { realm, service } = sessionRig()
     const records = sharedRecords()
@@ -294,30 +294,27 @@ it.each(otherRecords)(
   },
 )
 
-it.each(otherRecords)(
-  'a pending write leaves a %s record that it finds once it has the lock [C-057]',
-  async (reason, text) => {
-    const { realm, service } = sessionRig()
-    const records = sharedRecords()
-    let isFull = true
-    const step = async (operation: string): Promise<void> => {
-      if (isFull && operation === 'setItem') throw new Error('full')
-    }
-    const { session, eventsOf } = realm({ storage: records.handle({ step }) })
-    const tokens = service.issue()
-    await session.signIn(tokens)
-    isFull = false
-    await session.resume()
-    records.items.set(name, text)
-    // The last read was a moment ago, so the call itself reads nothing.
-    expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    await flush()
-    expect(eventsOf('storage_degraded')).toContainEqual({ type: 'storage_degraded', reason })
-    expect(records.items.get(name)).toBe(text)
-  },
-)
+it.each(otherRecords)('a pending write leaves a %s record that it finds once it has the lock', async (reason, text) => {
+  const { realm, service } = sessionRig()
+  const records = sharedRecords()
+  let isFull = true
+  const step = async (operation: string): Promise<void> => {
+    if (isFull && operation === 'setItem') throw new Error('full')
+  }
+  const { session, eventsOf } = realm({ storage: records.handle({ step }) })
+  const tokens = service.issue()
+  await session.signIn(tokens)
+  isFull = false
+  await session.resume()
+  records.items.set(name, text)
+  // The last read was a moment ago, so the call itself reads nothing.
+  expect(await session.getAccessToken()).toBe(tokens.accessToken)
+  await flush()
+  expect(eventsOf('storage_degraded')).toContainEqual({ type: 'storage_degraded', reason })
+  expect(records.items.get(name)).toBe(text)
+})
 
-it('a sign-in reports an unreadable record that it finds, and writes over it [C-057]', async () => {
+it('a sign-in reports an unreadable record that it finds, and writes over it', async () => {
   const { realm, service } = sessionRig()
   const records = sharedRecords()
   records.items.set(name, '{"v":1')

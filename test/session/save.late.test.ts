@@ -35,7 +35,7 @@ function machines(ofSecond: Partial<TokenStorage> = {}) {
   }
 }
 
-test('a sign-in that was saved at once replaces an earlier one whose save is pending, by whose clock it is earlier (histories on Redis, seed one) [C-065 F023]', async () => {
+test('a sign-in that was saved at once replaces an earlier one whose save is pending, by whose clock it is earlier (histories on Redis, seed one)', async () => {
   const { service, records, first, second, freeSpace, tokenLater } = machines()
   await first.session.signIn(service.issue())
   freeSpace()
@@ -47,7 +47,7 @@ test('a sign-in that was saved at once replaces an earlier one whose save is pen
   expect(records.record()?.accessToken).toBe(later.accessToken)
 })
 
-test('it does so after a refresh of the pending one as well [C-065 F023]', async () => {
+test('it does so after a refresh of the pending one as well', async () => {
   const { service, records, first, second, freeSpace, tokenLater } = machines()
   await first.session.signIn(service.issue())
   await first.session.getAccessToken({ forceRefresh: true })
@@ -59,7 +59,7 @@ test('it does so after a refresh of the pending one as well [C-065 F023]', async
   expect(records.record()?.accessToken).toBe(later.accessToken)
 })
 
-test('a sign-in that was saved late says so in its record, also after a refresh [C-065 C-057]', async () => {
+test('a sign-in that was saved late says so in its record, also after a refresh', async () => {
   const { service, records, second, freeSpace, tokenLater } = machines()
   await second.session.signIn(service.issue())
   freeSpace()
@@ -74,7 +74,7 @@ test('a sign-in that was saved late says so in its record, also after a refresh 
 })
 
 test.each(['after', 'before'] as const)(
-  'a sign-in whose refresh had the lock first and could not save says that it was saved late, if it is saved %s its first save has ended [C-065 C-057]',
+  'a sign-in whose refresh had the lock first and could not save says that it was saved late, if it is saved %s its first save has ended',
   async (order) => {
     let release = (): void => {}
     const released = new Promise<void>((resolve) => {
@@ -103,7 +103,7 @@ test.each(['after', 'before'] as const)(
   },
 )
 
-test('a first save that took effect after its time-out ends by a sign-out elsewhere, although a refresh came in between [C-074]', async () => {
+test('a first save that took effect after its time-out ends by a sign-out elsewhere, although a refresh came in between', async () => {
   const time = virtualTime()
   const { service, realm } = sessionRig(time.clock)
   const items = new Map<string, string>()

@@ -47,7 +47,7 @@ function held() {
 }
 
 describe('the save of a sign-in', () => {
-  test('writes nothing if the user signs out while it reads the storage [C-074 I-4]', async () => {
+  test('writes nothing if the user signs out while it reads the storage', async () => {
     const { session, service, waiting, written, letAllGo } = held()
     const signedIn = session.signIn(service.issue())
     await flush()
@@ -59,7 +59,7 @@ describe('the save of a sign-in', () => {
     expect(session.state.status).toBe('signed-out')
   })
 
-  test('does not count as the save of the sign-in that replaced it during the write [C-074 D-32]', async () => {
+  test('does not count as the save of the sign-in that replaced it during the write', async () => {
     const { session, service, records, waiting, letGo, letAllGo } = held()
     const first = session.signIn(service.issue())
     await letGo('getItem')
@@ -80,7 +80,7 @@ describe('the save of a sign-in', () => {
     expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
   })
 
-  test('says nothing of the sign-in that replaced it while it confirmed [C-074 D-32]', async () => {
+  test('says nothing of the sign-in that replaced it while it confirmed', async () => {
     const { session, service, realm, records, state, waiting, letAllGo } = held()
     state.isUnlockable = true
     const first = session.signIn(service.issue())
@@ -105,7 +105,7 @@ describe('the save of a sign-in', () => {
   })
 })
 
-test('the read that confirms a write does not undo a sign-out elsewhere that came after a later read [C-074 I-4]', async () => {
+test('the read that confirms a write does not undo a sign-out elsewhere that came after a later read', async () => {
   const { session, service, records, state, clock, waiting, letGo, letAllGo } = held()
   state.isUnanswered = true
   const signedIn = session.signIn(service.issue())
@@ -127,7 +127,7 @@ test('the read that confirms a write does not undo a sign-out elsewhere that cam
   expect(records.items.size).toBe(0)
 })
 
-test('a refresh that could not be saved during the first save of its session is saved later [C-065]', async () => {
+test('a refresh that could not be saved during the first save of its session is saved later', async () => {
   const { session, service, records, state, clock, waiting, letGo, letAllGo } = held()
   state.isUnlockable = true
   const signedIn = session.signIn(service.issue())
@@ -149,7 +149,7 @@ test('a refresh that could not be saved during the first save of its session is 
   expect(records.record()).toMatchObject({ accessToken: token })
 })
 
-test('a pending write does not count as the save of the sign-in that replaced it [C-074 D-32]', async () => {
+test('a pending write does not count as the save of the sign-in that replaced it', async () => {
   const { session, service, records, state, clock, waiting, letGo, letAllGo } = held()
   state.isHolding = false
   state.isFull = true
@@ -175,7 +175,7 @@ test('a pending write does not count as the save of the sign-in that replaced it
   expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
 })
 
-test('a failed write is not reported again when a later one has succeeded before its lock is released [C-065]', async () => {
+test('a failed write is not reported again when a later one has succeeded before its lock is released', async () => {
   const { clock, service, realm } = sessionRig()
   const records = sharedRecords()
   let isFull = true
@@ -219,7 +219,7 @@ describe('a refresh', () => {
     return { time, service, locks, ...realm({ storage: { ...inner, withLock } }) }
   }
 
-  test('is not repeated for a call whose session was replaced during the retry delay [C-069]', async () => {
+  test('is not repeated for a call whose session was replaced during the retry delay', async () => {
     const { time, service, locks, session } = counted()
     await session.signIn(service.issue())
     service.answer(() => json(503, {}))
@@ -235,7 +235,7 @@ describe('a refresh', () => {
 
   // Each number is how many microtasks after the sign-in the first call of the new session comes.
   test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    'that was cancelled does not take the place of the next one: after %i microtasks [C-069]',
+    'that was cancelled does not take the place of the next one: after %i microtasks',
     async (microtasks) => {
       const { time, service, locks, session } = counted()
       await session.signIn(service.issue())

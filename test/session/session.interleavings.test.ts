@@ -345,7 +345,7 @@ async function explore(numRuns: number, options: Parameters<typeof plans>[0]): P
 
 const honest = runs(100, 40_000)
 test(
-  'random calls, sign-ins, sign-outs and aborts in up to three tabs send no token twice, lose no session, and settle each promise in time [P-06 C-069 C-074 D-31 D-32 I-1 I-2 I-4 I-5 I-8 I-9]',
+  'random calls, sign-ins, sign-outs and aborts in up to three tabs send no token twice, lose no session, and settle each promise in time',
   honest.options,
   async () => {
     await explore(honest.numRuns, { answers: ['ok'], revoke: false })
@@ -354,7 +354,7 @@ test(
 
 const troubled = runs(100, 40_000)
 test(
-  'responses that are lost, late, busy or of another server lose no session of up to three tabs, and each promise settles in time [P-06 C-080 C-082 F041 I-1 I-2 I-4 I-5 I-8 I-9]',
+  'responses that are lost, late, busy or of another server lose no session of up to three tabs, and each promise settles in time',
   troubled.options,
   async () => {
     const busy = () => new Response(null, { status: 503 })
@@ -369,7 +369,7 @@ test(
 
 const revoked = runs(100, 20_000)
 test(
-  'sessions that the service revokes end in each of up to three tabs, no other ends, and each promise settles in time [P-06 C-077 C-078 D-37 I-1 I-2 I-4 I-5 I-8 I-9]',
+  'sessions that the service revokes end in each of up to three tabs, no other ends, and each promise settles in time',
   revoked.options,
   async () => {
     await explore(revoked.numRuns, { answers: ['ok', 'lose'], revoke: true })

@@ -25,7 +25,7 @@ function asyncStorage(): TokenStorage & { reads: number; pause: Promise<void> | 
 }
 
 describe('resume', () => {
-  it('sees a sign-out elsewhere at once, where a call would trust its last look for a second [C-108]', async () => {
+  it('sees a sign-out elsewhere at once, where a call would trust its last look for a second', async () => {
     const rig = sessionRig()
     const storage = asyncStorage()
     const [here, there] = [rig.realm({ storage }), rig.realm({ storage })]
@@ -39,7 +39,7 @@ describe('resume', () => {
     expect(there.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
-  it('does not rest on a reading that began before what it was called for [C-108]', async () => {
+  it('does not rest on a reading that began before what it was called for', async () => {
     const rig = sessionRig()
     const storage = asyncStorage()
     const [here, there] = [rig.realm({ storage }), rig.realm({ storage })]
@@ -60,7 +60,7 @@ describe('resume', () => {
     expect(there.session.state.status).toBe('signed-out')
   })
 
-  it('lets the next call send at once, which the schedule would hold back [D-28 P-17]', async () => {
+  it('lets the next call send at once, which the schedule would hold back', async () => {
     const rig = sessionRig()
     let isDown = true
     let sent = 0

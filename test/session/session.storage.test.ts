@@ -9,7 +9,7 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 const hour = 3_600_000
 
 describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
-  test('after a rotation: the new tokens serve, one event, and the write is repeated [C-065 D-20 F070]', async () => {
+  test('after a rotation: the new tokens serve, one event, and the write is repeated', async () => {
     const { clock, service, session, records, failing, counts, eventsOf, storage, realm } = faulty(mode)
     await session.signIn(service.issue())
     clock.advance(hour)
@@ -33,7 +33,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('while it lasts, refresh follows refresh with the newest token, and no user is logged out [C-065 F070]', async () => {
+  test('while it lasts, refresh follows refresh with the newest token, and no user is logged out', async () => {
     const { clock, service, session, records, failing, eventsOf } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -51,7 +51,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(records.record()).toMatchObject({ accessToken: token, rev: 6 })
   })
 
-  test('at sign-in: the session works from memory and is stored as soon as that goes [C-065 F070]', async () => {
+  test('at sign-in: the session works from memory and is stored as soon as that goes', async () => {
     const { clock, service, session, records, failing, eventsOf, told } = faulty(mode)
     failing.add('setItem')
     const tokens = service.issue()
@@ -70,7 +70,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(told.filter((status) => status.startsWith('signed-out'))).toEqual([])
   })
 
-  test('a degradation that returns after a good write is told again [C-065]', async () => {
+  test('a degradation that returns after a good write is told again', async () => {
     const { clock, service, session, failing, eventsOf } = faulty(mode)
     await session.signIn(service.issue())
     for (let round = 0; round < 2; round++) {
@@ -84,7 +84,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(eventsOf('storage_degraded')).toHaveLength(2)
   })
 
-  test('a sign-in elsewhere wins over an owed write [C-065]', async () => {
+  test('a sign-in elsewhere wins over an owed write', async () => {
     const { clock, service, session, failing, realm, records } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -99,7 +99,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
   })
 
-  test('the same at once, before this realm has looked [C-065]', async () => {
+  test('the same at once, before this realm has looked', async () => {
     const { service, session, failing, realm, records } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -112,7 +112,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
   })
 
-  test('a sign-out elsewhere wins over an owed write also where only that write finds out [C-065 I-4]', async () => {
+  test('a sign-out elsewhere wins over an owed write also where only that write finds out', async () => {
     const { service, session, failing, realm, records, told } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -127,7 +127,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(told.at(-1)).toBe('signed-out store_lost')
   })
 
-  test('a sign-out elsewhere wins over an owed write [C-065]', async () => {
+  test('a sign-out elsewhere wins over an owed write', async () => {
     const { clock, service, session, failing, realm, records } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -141,7 +141,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
   })
 })
 
-test('a refused session whose record cannot be removed reports that, and does not use the record again [C-077]', async () => {
+test('a refused session whose record cannot be removed reports that, and does not use the record again', async () => {
   const { service, session, records, failing, eventsOf } = faulty()
   await session.signIn(service.issue())
   service.revoke(1)
@@ -153,7 +153,7 @@ test('a refused session whose record cannot be removed reports that, and does no
 })
 
 describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
-  test('with nothing in memory: typed, retryable, never taken for signed out, nothing written [D-21 C-057]', async () => {
+  test('with nothing in memory: typed, retryable, never taken for signed out, nothing written', async () => {
     const { service, session, records, failing, counts, storage, realm, clock } = faulty(mode)
     const tokens = service.issue()
     await session.signIn(tokens)
@@ -173,7 +173,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(await fresh.session.getAccessToken()).toBe(tokens.accessToken)
   })
 
-  test('in a running session: it uses its token while that is valid, and refreshes when a read succeeds [D-21 F070]', async () => {
+  test('in a running session: it uses its token while that is valid, and refreshes when a read succeeds', async () => {
     const { clock, service, session, records, failing, eventsOf } = faulty(mode)
     const tokens = service.issue()
     await session.signIn(tokens)
@@ -196,7 +196,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('in a running session: the next read comes a second later [D-21]', async () => {
+  test('in a running session: the next read comes a second later', async () => {
     const { clock, service, session, failing, counts } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('getItem')
@@ -216,7 +216,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     ['foreign', ['foreign'], { owner: 'another' }],
     ['unreadable', ['unreadable'], { id: 0 }],
   ])(
-    'in a running session: a second failure is reported again after a read that finds the record %s [D-21]',
+    'in a running session: a second failure is reported again after a read that finds the record %s',
     async (_, reasons, members) => {
       const { clock, service, session, records, failing, eventsOf } = faulty(mode)
       await session.signIn(service.issue())
@@ -238,7 +238,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     },
   )
 
-  test('at a sign-in that replaces one from elsewhere: a late write of the replaced sign-in does not undo the new one [D-21 C-074]', async () => {
+  test('at a sign-in that replaces one from elsewhere: a late write of the replaced sign-in does not undo the new one', async () => {
     const { clock, service, session, records, failing, realm } = faulty(mode)
     await session.signIn(service.issue())
     await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -255,7 +255,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(records.record()).toMatchObject({ accessToken })
   })
 
-  test('in a running session: a sign-in replaces it, and is refreshed from memory [D-21 F070]', async () => {
+  test('in a running session: a sign-in replaces it, and is refreshed from memory', async () => {
     const { clock, service, session, failing } = faulty(mode)
     await session.signIn(service.issue())
     for (const operation of ['getItem', 'setItem', 'removeItem']) failing.add(operation)
@@ -267,7 +267,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a storage that fails at everything: sign-in, calls and refresh work, and it is told, not flooded [F070]', async () => {
+  test('a storage that fails at everything: sign-in, calls and refresh work, and it is told, not flooded', async () => {
     const { clock, service, session, failing, eventsOf } = faulty(mode)
     for (const operation of ['getItem', 'setItem', 'removeItem']) failing.add(operation)
     await session.signIn(service.issue())
@@ -284,7 +284,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(session.state.status).toBe('signed-out')
   })
 
-  test('the storage’s own words reach no caller [F070]', async () => {
+  test('the storage’s own words reach no caller', async () => {
     const { service, session, failing, events } = faulty(mode)
     for (const operation of ['getItem', 'setItem', 'removeItem']) failing.add(operation)
     const failure = await session.getAccessToken().catch((reason: unknown) => reason)
@@ -296,7 +296,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
   })
 })
 
-test('a storage object whose members throw when they are looked up [F070]', async () => {
+test('a storage object whose members throw when they are looked up', async () => {
   const { service, realm } = sessionRig()
   const denied = (): never => {
     throw new DOMException('The operation is insecure.', 'SecurityError')
@@ -320,7 +320,7 @@ test('a storage object whose members throw when they are looked up [F070]', asyn
 })
 
 describe('a storage that hangs', () => {
-  test('is given up after 5 s, and no promise is left [C-072 F050]', async () => {
+  test('is given up after 5 s, and no promise is left', async () => {
     const time = virtualTime()
     const { realm, service } = sessionRig(time.clock)
     const { session } = realm({ storage: sharedRecords().handle({ step: () => new Promise(() => {}) }) })

@@ -10,7 +10,7 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 const hour = 3_600_000
 
 describe('tokens', () => {
-  test('the default store is memory: nothing of the platform is touched [C-054]', async () => {
+  test('the default store is memory: nothing of the platform is touched', async () => {
     const touched: string[] = []
     const trap = (name: string): object =>
       new Proxy(
@@ -42,14 +42,14 @@ describe('tokens', () => {
     expect(touched).toEqual([])
   })
 
-  test('two sessions with default stores know nothing of each other [C-054]', async () => {
+  test('two sessions with default stores know nothing of each other', async () => {
     const { service, realm } = sessionRig()
     const [one, two] = [realm(), realm()]
     await one.session.signIn(service.issue())
     expect(await codeOf(two.session.getAccessToken())).toBe('login_required')
   })
 
-  test('sessions are told apart by key, client and service over one storage [F065]', async () => {
+  test('sessions are told apart by key, client and service over one storage', async () => {
     const storage = memoryStorage()
     const { service, realm } = sessionRig()
     const tokens = service.issue()
@@ -63,7 +63,7 @@ describe('tokens', () => {
     expect(await realm({ storage }).session.getAccessToken()).toBe(tokens.accessToken)
   })
 
-  test('signIn refuses what is not a Tokens value and keeps what it has [C-057]', async () => {
+  test('signIn refuses what is not a Tokens value and keeps what it has', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm()
     const tokens = service.issue()
@@ -78,7 +78,7 @@ describe('tokens', () => {
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
   })
 
-  test('without rotation the refresh token is kept, five times over [F036]', async () => {
+  test('without rotation the refresh token is kept, five times over', async () => {
     const { clock, service, realm } = sessionRig(undefined, { rotate: false })
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle() })
@@ -94,7 +94,7 @@ describe('tokens', () => {
     expect(service.sent).toEqual(Array(5).fill(refreshToken))
   })
 
-  test('without a refresh token expiry means one event, a typed error per call and no request [C-088]', async () => {
+  test('without a refresh token expiry means one event, a typed error per call and no request', async () => {
     const { clock, service, realm } = sessionRig()
     const { session, eventsOf, told } = realm()
     const { accessToken, obtainedAtMs, expiresAtMs = 0 } = service.issue()
@@ -111,7 +111,7 @@ describe('tokens', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('without a refresh token a refused token ends in login_required, and the token stays usable [C-088]', async () => {
+  test('without a refresh token a refused token ends in login_required, and the token stays usable', async () => {
     const { service, realm } = sessionRig()
     const { session, events } = realm()
     const { accessToken, obtainedAtMs, expiresAtMs = 0 } = service.issue()
@@ -123,7 +123,7 @@ describe('tokens', () => {
     expect(events).toEqual([])
   })
 
-  test('what expired by a clock that is ahead stays in the store, for those whose clock is right [C-088 F095]', async () => {
+  test('what expired by a clock that is ahead stays in the store, for those whose clock is right', async () => {
     const { clock, service, realm } = sessionRig()
     const { handle } = sharedRecords()
     const { accessToken, obtainedAtMs, expiresAtMs = 0 } = service.issue()
@@ -140,7 +140,7 @@ describe('tokens', () => {
     expect(await right.session.getAccessToken()).toBe(accessToken)
   })
 
-  test('a sign-out after the token has expired removes a record that a delayed write puts back [C-067 C-088]', async () => {
+  test('a sign-out after the token has expired removes a record that a delayed write puts back', async () => {
     const { clock, service, realm } = sessionRig()
     const { items, handle } = sharedRecords()
     const { session } = realm({ storage: handle() })
@@ -158,7 +158,7 @@ describe('tokens', () => {
     expect(session.state).toEqual({ status: 'signed-out', reason: 'expired' })
   })
 
-  test('an expired session leaves its own record, and removes that of a sign-in which was signed out before [C-067 C-088]', async () => {
+  test('an expired session leaves its own record, and removes that of a sign-in which was signed out before', async () => {
     const { clock, service, realm } = sessionRig()
     const { items, handle } = sharedRecords()
     const { session } = realm({ storage: handle() })
@@ -179,7 +179,7 @@ describe('tokens', () => {
 })
 
 describe('waiting', () => {
-  test('nine of ten waiters abort, the first included: the tenth gets the token of the one refresh [C-040]', async () => {
+  test('nine of ten waiters abort, the first included: the tenth gets the token of the one refresh', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -196,7 +196,7 @@ describe('waiting', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('all waiters abort: the refresh goes on and its tokens are stored [C-040]', async () => {
+  test('all waiters abort: the refresh goes on and its tokens are stored', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle() })
@@ -217,7 +217,7 @@ describe('waiting', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('all waiters abort and the refresh fails: nothing is left unhandled [C-040 F089]', async () => {
+  test('all waiters abort and the refresh fails: nothing is left unhandled', async () => {
     const { clock, service, realm } = sessionRig()
     const unhandled: unknown[] = []
     const note = (reason: unknown): void => void unhandled.push(reason)
@@ -240,7 +240,7 @@ describe('waiting', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  test('a signal that fired before is honoured before anything is sent [C-040]', async () => {
+  test('a signal that fired before is honoured before anything is sent', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -249,7 +249,7 @@ describe('waiting', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('an abort ends the wait for a slow storage too [C-040]', async () => {
+  test('an abort ends the wait for a slow storage too', async () => {
     const { realm } = sessionRig()
     const storage = sharedRecords().handle({ step: () => new Promise(() => {}) })
     const time = virtualTime()
@@ -261,7 +261,7 @@ describe('waiting', () => {
     await time.pass(30_000)
   })
 
-  test('an abort ends the wait between two attempts, and the tokens are kept [C-040]', async () => {
+  test('an abort ends the wait between two attempts, and the tokens are kept', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const { session } = realm()
@@ -281,7 +281,7 @@ describe('waiting', () => {
 })
 
 describe('what an app sees', () => {
-  test('state and events follow each transition once, with its reason [F047]', async () => {
+  test('state and events follow each transition once, with its reason', async () => {
     const { clock, service, realm } = sessionRig()
     const { session, events, told, eventsOf } = realm()
     expect(session.state).toEqual({ status: 'loading' })
@@ -321,7 +321,7 @@ describe('what an app sees', () => {
     expect(events.filter(({ type }) => type === 'storage_degraded')).toEqual([])
   })
 
-  test('state is one object until something changes, and no listener is told twice [F047]', async () => {
+  test('state is one object until something changes, and no listener is told twice', async () => {
     const { service, realm } = sessionRig()
     const { session, told } = realm()
     await session.signIn(service.issue())
@@ -332,7 +332,7 @@ describe('what an app sees', () => {
     expect(told).toEqual(['signed-in'])
   })
 
-  test('a listener that throws, leaves or comes during the round disturbs no other [F047]', async () => {
+  test('a listener that throws, leaves or comes during the round disturbs no other', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm()
     const heard: string[] = []
@@ -347,7 +347,7 @@ describe('what an app sees', () => {
     expect(heard).toEqual(['first', 'second', 'second'])
   })
 
-  test('a function that listens twice is told twice, and each of the two stops by itself [C-088]', async () => {
+  test('a function that listens twice is told twice, and each of the two stops by itself', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm()
     let told = 0
@@ -362,7 +362,7 @@ describe('what an app sees', () => {
     expect(told).toBe(3)
   })
 
-  test('an onEvent hook that throws does not end the session [F047]', async () => {
+  test('an onEvent hook that throws does not end the session', async () => {
     const { clock, service, realm } = sessionRig()
     const { config } = realm()
     const session = createSession(
@@ -383,7 +383,7 @@ describe('what an app sees', () => {
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
   })
 
-  test('a listener that is told of the sign-in finds the tokens stored already [F035]', async () => {
+  test('a listener that is told of the sign-in finds the tokens stored already', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle({ step: () => flush() }) })
@@ -397,7 +397,7 @@ describe('what an app sees', () => {
     ])
   })
 
-  test('a call inside the first signed-in event gets the token, and listeners run outside the lock [F035]', async () => {
+  test('a call inside the first signed-in event gets the token, and listeners run outside the lock', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm({ storage: sharedRecords().handle() })
     const inside: Promise<string>[] = []

@@ -24,7 +24,7 @@ describe('two tabs over one record', () => {
     return { clock, start, one, two }
   }
 
-  test('a refusal that cannot be checked against the storage ends no session [C-078 C-079]', async () => {
+  test('a refusal that cannot be checked against the storage ends no session', async () => {
     const inner = memoryStorage()
     let failing = false
     const flaky: TokenStorage = {
@@ -47,7 +47,7 @@ describe('two tabs over one record', () => {
     expect(await one.getAccessToken()).toBe(winner)
   })
 
-  test('two tabs whose refreshes both wrote revision 2 end with the token that is stored [C-078 I-5]', async () => {
+  test('two tabs whose refreshes both wrote revision 2 end with the token that is stored', async () => {
     const items = new Map<string, string>()
     let held: (() => void) | undefined
     const handle = (slow: 'slow' | 'quick'): TokenStorage => ({

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-test('a sign-in works where there is no crypto.randomUUID, as on React Native and on pages without https [F115]', async () => {
+test('a sign-in works where there is no crypto.randomUUID, as on React Native and on pages without https', async () => {
   const { getRandomValues } = crypto
   vi.stubGlobal('crypto', { getRandomValues: getRandomValues.bind(crypto) })
   const { service, realm } = sessionRig()

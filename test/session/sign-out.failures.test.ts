@@ -39,7 +39,7 @@ async function savedAgain({ failing }: { failing: 'getItem' | 'removeItem' }) {
 }
 
 test.each(['removeItem', 'getItem'] as const)(
-  'a sign-out rejects if a refresh elsewhere has saved the record again and its %s fails, seed s1006 [C-067 C-074]',
+  'a sign-out rejects if a refresh elsewhere has saved the record again and its %s fails, seed s1006',
   async (failing) => {
     const { here, records, out, repair } = await savedAgain({ failing })
     expect(records.items.size).toBe(1)
@@ -52,7 +52,7 @@ test.each(['removeItem', 'getItem'] as const)(
   },
 )
 
-test('a sign-out that cannot read the storage a second time rejects, because the record may be there again [C-067]', async () => {
+test('a sign-out that cannot read the storage a second time rejects, because the record may be there again', async () => {
   const { service, realm } = sessionRig()
   const records = sharedRecords()
   let reads = 0
@@ -69,7 +69,7 @@ test('a sign-out that cannot read the storage a second time rejects, because the
   await session.signOut()
 })
 
-test('a session that has not read its record rejects if the first read and the first removal fail, and the next sign-out removes the record [C-067 C-074]', async () => {
+test('a session that has not read its record rejects if the first read and the first removal fail, and the next sign-out removes the record', async () => {
   const { clock, service, realm } = sessionRig()
   const records = sharedRecords()
   await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -87,7 +87,7 @@ test('a session that has not read its record rejects if the first read and the f
   expect(await codeOf(session.getAccessToken())).toBe('login_required')
 })
 
-test('the cause of a failed removal is the error of the storage, not that of the refresh that the sign-out cancelled [C-067 D-21]', async () => {
+test('the cause of a failed removal is the error of the storage, not that of the refresh that the sign-out cancelled', async () => {
   const { clock, service, records, failing, session, eventsOf } = faulty()
   await session.signIn(service.issue())
   const [key = ''] = records.items.keys()
@@ -106,7 +106,7 @@ test('the cause of a failed removal is the error of the storage, not that of the
   expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'remove_failed', cause: { code: 'storage_failed' } }])
 })
 
-test('a record that comes back after a sign-out and cannot be removed is reported, and removed again every five seconds [C-067 C-074]', async () => {
+test('a record that comes back after a sign-out and cannot be removed is reported, and removed again every five seconds', async () => {
   const { clock, service, records, failing, counts, storage, realm } = faulty()
   // The monotonic clock is at zero when the record comes back.
   const fromZero = { wallMs: () => clock.wallMs(), monotonicMs: () => clock.monotonicMs() - 1_000 }

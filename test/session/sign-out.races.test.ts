@@ -7,7 +7,7 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 const hour = 3_600_000
 
 describe('sign-out in another realm', () => {
-  test('reaches the others at their next call, with one event [D-31 C-074]', async () => {
+  test('reaches the others at their next call, with one event', async () => {
     const { clock, here, there, service } = twoRealms()
     await here.session.signIn(service.issue())
     await there.session.ready()
@@ -19,7 +19,7 @@ describe('sign-out in another realm', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('during a refresh: the store stays empty and the late tokens are dropped [D-31 F045 C-074]', async () => {
+  test('during a refresh: the store stays empty and the late tokens are dropped', async () => {
     const { clock, here, there, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     await there.session.ready()
@@ -41,7 +41,7 @@ describe('sign-out in another realm', () => {
     ['only a later call here reads that', 'signed-in'],
     ['a resume here reads that during the write', 'signed-out'],
   ])(
-    'the record is removed again if a sign-out elsewhere comes between the last read and the write of a refresh, and %s [C-074]',
+    'the record is removed again if a sign-out elsewhere comes between the last read and the write of a refresh, and %s',
     async (_, after) => {
       const { clock, service, realm } = sessionRig()
       const records = sharedRecords()
@@ -77,7 +77,7 @@ describe('sign-out in another realm', () => {
     },
   )
 
-  test('the same where the lock is not acquired within 20 s: removed once more without it [C-074 I-4]', async () => {
+  test('the same where the lock is not acquired within 20 s: removed once more without it', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const records = sharedRecords()
@@ -114,7 +114,7 @@ describe('sign-out in another realm', () => {
     await time.until(call)
   })
 
-  test('a sign-in whose write is under way is not ended by the sign-out of the session before it [C-074 I-5]', async () => {
+  test('a sign-in whose write is under way is not ended by the sign-out of the session before it', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const writes: (() => void)[] = []
@@ -137,7 +137,7 @@ describe('sign-out in another realm', () => {
     expect(await there.session.getAccessToken()).toBe(next.accessToken)
   })
 
-  test('a read that fails once behind the lock does not make a sign-out remove the sign-in that came meanwhile [C-074 I-5]', async () => {
+  test('a read that fails once behind the lock does not make a sign-out remove the sign-in that came meanwhile', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const writes: (() => void)[] = []
@@ -167,7 +167,7 @@ describe('sign-out in another realm', () => {
     expect(await there.session.getAccessToken()).toBe(next.accessToken)
   })
 
-  test('a look during a sign-out takes up nothing that outlasts it [C-067 I-4]', async () => {
+  test('a look during a sign-out takes up nothing that outlasts it', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     const steps: (() => void)[] = []
@@ -198,7 +198,7 @@ describe('sign-out in another realm', () => {
     expect(await settled(codeOf(here.session.getAccessToken()))).toBe('login_required')
   })
 
-  test('what another realm signs in afterwards is followed, not removed [C-074]', async () => {
+  test('what another realm signs in afterwards is followed, not removed', async () => {
     const { clock, here, there, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     await here.session.signOut()
@@ -240,7 +240,7 @@ describe('in the same realm, at every point of a refresh', () => {
     return { service, records, first, call, let1, letAll, clock, ...here }
   }
 
-  test.each(points)('sign-out after %i steps: nothing comes back [C-074 D-31 F045 I-4]', async (steps) => {
+  test.each(points)('sign-out after %i steps: nothing comes back', async (steps) => {
     const { service, records, call, let1, letAll, session, clock } = await stepped()
     for (let step = 0; step < steps; step++) await let1()
     const stored: number[] = []
@@ -258,7 +258,7 @@ describe('in the same realm, at every point of a refresh', () => {
     expect(service.sent.length).toBeLessThanOrEqual(1)
   })
 
-  test.each(points)('sign-in as another after %i steps: only the new session remains [C-074 D-32]', async (steps) => {
+  test.each(points)('sign-in as another after %i steps: only the new session remains', async (steps) => {
     const { service, records, call, let1, letAll, session, clock } = await stepped()
     for (let step = 0; step < steps; step++) await let1()
     const second = service.issue()
@@ -274,7 +274,7 @@ describe('in the same realm, at every point of a refresh', () => {
     expect(await session.getAccessToken()).toBe(second.accessToken)
   })
 
-  test('another realm signs in during a refresh: the new person’s record is never overwritten [D-32]', async () => {
+  test('another realm signs in during a refresh: the new person’s record is never overwritten', async () => {
     const { clock, here, there, service, records } = twoRealms()
     const families: number[] = []
     await here.session.signIn(service.issue())
@@ -315,7 +315,7 @@ function slowWrites() {
 }
 
 describe('a write of a refresh that lands long after', () => {
-  test('a sign-out: the record goes at the next call, and no later start finds it [C-074 D-31]', async () => {
+  test('a sign-out: the record goes at the next call, and no later start finds it', async () => {
     const { time, service, records, waiting, state, here } = slowWrites()
     await here.session.signIn(service.issue())
     await time.pass(hour)
@@ -335,7 +335,7 @@ describe('a write of a refresh that lands long after', () => {
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
   })
 
-  test('a new sign-in: that one goes on and is written again [C-074 D-32]', async () => {
+  test('a new sign-in: that one goes on and is written again', async () => {
     const { time, service, records, waiting, state, here } = slowWrites()
     await here.session.signIn(service.issue())
     await time.pass(hour)
@@ -359,7 +359,7 @@ describe('a write of a refresh that lands long after', () => {
   })
 })
 
-test('a late first save of the sign-in before is written over by the current sign-in each time it lands [C-074 D-32]', async () => {
+test('a late first save of the sign-in before is written over by the current sign-in each time it lands', async () => {
   const { time, service, records, waiting, state, here } = slowWrites()
   state.holding = true
   const before = here.session.signIn(service.issue())
@@ -381,7 +381,7 @@ test('a late first save of the sign-in before is written over by the current sig
   }
 })
 
-test('a sign-in does not wait for a sign-out that waits for a lock of another process [C-074 F097]', async () => {
+test('a sign-in does not wait for a sign-out that waits for a lock of another process', async () => {
   const time = virtualTime()
   const { service, realm } = sessionRig(time.clock)
   const records = sharedRecords()
@@ -410,7 +410,7 @@ test('a sign-in does not wait for a sign-out that waits for a lock of another pr
 })
 
 describe('until a sign-out has removed what it found', () => {
-  test('a record this object had not read is not handed out, at once or later [C-074 I-4]', async () => {
+  test('a record this object had not read is not handed out, at once or later', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -423,7 +423,7 @@ describe('until a sign-out has removed what it found', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('nor one that was read before its removal and arrives after it [C-074 I-4]', async () => {
+  test('nor one that was read before its removal and arrives after it', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -458,7 +458,7 @@ describe('until a sign-out has removed what it found', () => {
     expect(told).toEqual(['signed-out signed_out'])
   })
 
-  test('a record that could not be removed is looked at again by the next call [C-074]', async () => {
+  test('a record that could not be removed is looked at again by the next call', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())

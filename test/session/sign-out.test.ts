@@ -23,7 +23,7 @@ async function signedOutWhileLocked() {
 }
 
 describe('sign-out', () => {
-  test('works offline, twice, without a request: nothing is stored and calls fail typed [C-067 F097]', async () => {
+  test('works offline, twice, without a request: nothing is stored and calls fail typed', async () => {
     const { service, here, records } = twoRealms()
     service.usually('unreachable')
     await here.session.signIn(service.issue())
@@ -36,7 +36,7 @@ describe('sign-out', () => {
     expect(here.eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'signed_out' }])
   })
 
-  test('is in effect before anything is awaited, and the record is gone before anything from outside [F097]', async () => {
+  test('is in effect before anything is awaited, and the record is gone before anything from outside', async () => {
     const { here, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     const done = here.session.signOut()
@@ -48,7 +48,7 @@ describe('sign-out', () => {
     await done
   })
 
-  test('empties the in-flight slot: a waiting call ends at once, and what comes back is not used [C-067]', async () => {
+  test('empties the in-flight slot: a waiting call ends at once, and what comes back is not used', async () => {
     const { clock, here, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     clock.advance(hour)
@@ -66,7 +66,7 @@ describe('sign-out', () => {
     expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
   })
 
-  test('leaves no timer behind, in the middle of a backoff [C-067]', async () => {
+  test('leaves no timer behind, in the middle of a backoff', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const { session } = realm({ storage: sharedRecords().handle() })
@@ -81,7 +81,7 @@ describe('sign-out', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('before the store was ever read removes the record too [C-067]', async () => {
+  test('before the store was ever read removes the record too', async () => {
     const { here, there, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     expect(there.session.state.status).toBe('loading')
@@ -90,14 +90,14 @@ describe('sign-out', () => {
     expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
   })
 
-  test('without a signed-in user is quiet [C-067]', async () => {
+  test('without a signed-in user is quiet', async () => {
     const { here } = twoRealms()
     await here.session.signOut()
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
     expect(here.events).toEqual([])
   })
 
-  test('a record that cannot be removed: the call says so, the session is over all the same [C-067]', async () => {
+  test('a record that cannot be removed: the call says so, the session is over all the same', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     let failing = false
@@ -118,7 +118,7 @@ describe('sign-out', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('one failed removal is made up for under the lock [C-067]', async () => {
+  test('one failed removal is made up for under the lock', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     let failures = 0
@@ -131,7 +131,7 @@ describe('sign-out', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('a removal that failed while nothing can be read is not reported as done [C-067]', async () => {
+  test('a removal that failed while nothing can be read is not reported as done', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     let failing = false
@@ -147,7 +147,7 @@ describe('sign-out', () => {
     expect(records.items.size).toBe(answer === 'storage_failed' ? 1 : 0)
   })
 
-  test('removes what cannot be read [C-067]', async () => {
+  test('removes what cannot be read', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     let failing = false
@@ -161,7 +161,7 @@ describe('sign-out', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('a sign-in right after it is not taken away again [C-067]', async () => {
+  test('a sign-in right after it is not taken away again', async () => {
     const { here, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     const next = service.issue()
@@ -172,7 +172,7 @@ describe('sign-out', () => {
     expect(await here.session.getAccessToken()).toBe(next.accessToken)
   })
 
-  test('the write of an earlier sign-in that is still under way does not outlive the sign-out [C-067 I-4]', async () => {
+  test('the write of an earlier sign-in that is still under way does not outlive the sign-out', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     const writes: (() => void)[] = []
@@ -194,7 +194,7 @@ describe('sign-out', () => {
     expect(await codeOf(session.getAccessToken())).toBe('login_required')
   })
 
-  test('a sign-out right after a sign-in that still waits has the last word [C-067]', async () => {
+  test('a sign-out right after a sign-in that still waits has the last word', async () => {
     const { here, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     const { session } = here
@@ -205,7 +205,7 @@ describe('sign-out', () => {
     expect(await codeOf(session.getAccessToken())).toBe('login_required')
   })
 
-  test('leaves a record that it cannot read and that came after its first removal [C-067]', async () => {
+  test('leaves a record that it cannot read and that came after its first removal', async () => {
     const { records, name, out, unlock } = await signedOutWhileLocked()
     records.items.set(name, '{"v":1')
     unlock()
@@ -213,7 +213,7 @@ describe('sign-out', () => {
     expect([...records.items.values()]).toEqual(['{"v":1'])
   })
 
-  test('notifies the listeners if it ends a sign-in that was saved elsewhere meanwhile and whose record is gone [C-067 C-074]', async () => {
+  test('notifies the listeners if it ends a sign-in that was saved elsewhere meanwhile and whose record is gone', async () => {
     const { here, records, name, another, out, unlock } = await signedOutWhileLocked()
     records.items.set(name, another)
     await here.session.getAccessToken()
@@ -223,7 +223,7 @@ describe('sign-out', () => {
     expect(here.told).toEqual(['signed-in', 'signed-out signed_out', 'signed-in', 'signed-out store_lost'])
   })
 
-  test('against storage that hangs settles within its bound and never leaves a local session [F097]', async () => {
+  test('against storage that hangs settles within its bound and never leaves a local session', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     let stuck = false

@@ -29,7 +29,7 @@ function holding(moment: 'begin' | 'end') {
 }
 
 describe('sign-in and sign-out', () => {
-  test('a reading begun before the sign-in does not end it [C-074 I-5]', async () => {
+  test('a reading begun before the sign-in does not end it', async () => {
     const { storage, items, settle, holdNextRead, release } = holding('begin')
     const { session } = setUp({ storage })
     holdNextRead()
@@ -43,7 +43,7 @@ describe('sign-in and sign-out', () => {
     expect(items.size).toBe(1)
   })
 
-  test('a call waits for the read that another call began [C-074]', async () => {
+  test('a call waits for the read that another call began', async () => {
     const { storage, holdNextRead, release } = holding('end')
     const mine = tokens()
     await setUp({ storage }).session.signIn(mine)
@@ -57,7 +57,7 @@ describe('sign-in and sign-out', () => {
     expect(await call).toEqual({ resolved: mine.accessToken })
   })
 
-  test('two sign-outs on their way end nothing of the sign-in after them [C-074 I-5]', async () => {
+  test('two sign-outs on their way end nothing of the sign-in after them', async () => {
     const { storage, items, settle, holdNextRead, release } = holding('end')
     const { session } = setUp({ storage })
     await session.signIn(tokens())
@@ -71,7 +71,7 @@ describe('sign-in and sign-out', () => {
     expect([...items.values()].join()).toContain(mine.accessToken)
   })
 
-  test('a sign-in during the first read of a sign-out is not removed by that sign-out [C-067]', async () => {
+  test('a sign-in during the first read of a sign-out is not removed by that sign-out', async () => {
     const { storage, settle, holdNextRead, release } = holding('begin')
     const { session } = setUp({ storage })
     await session.signIn(tokens())
@@ -84,7 +84,7 @@ describe('sign-in and sign-out', () => {
     expect(await codeOf(setUp({ storage }).session.getAccessToken())).toEqual({ resolved: mine.accessToken })
   })
 
-  test('a listener of events finds the session ended, and may sign out again [C-067 C-088]', async () => {
+  test('a listener of events finds the session ended, and may sign out again', async () => {
     const seen: string[] = []
     let session: Session | undefined
     const rig = setUp({
@@ -101,7 +101,7 @@ describe('sign-in and sign-out', () => {
     expect(seen).toEqual(['signed-out'])
   })
 
-  test('the rejection of an asynchronous listener reaches no other code [C-064]', async () => {
+  test('the rejection of an asynchronous listener reaches no other code', async () => {
     const { session } = setUp({ onEvent: () => Promise.reject(new Error('listener')) as unknown as undefined })
     await session.signIn(tokens())
     await session.signOut()
@@ -110,7 +110,7 @@ describe('sign-in and sign-out', () => {
   })
 
   test.each([{ refreshToken: null }, { expiresAtMs: Number.NaN }, { expiresAtMs: Number.POSITIVE_INFINITY }])(
-    'tokens that no later start could read back are not taken: %j [C-057]',
+    'tokens that no later start could read back are not taken: %j',
     async (members) => {
       const { session } = setUp()
       const good = tokens()
@@ -123,7 +123,7 @@ describe('sign-in and sign-out', () => {
   )
 })
 
-test('a read that began before the session ended changes nothing after it, and no further read follows [C-068]', async () => {
+test('a read that began before the session ended changes nothing after it, and no further read follows', async () => {
   const { storage, items, settle, holdNextRead, release } = holding('begin')
   const operations: string[] = []
   const noted: TokenStorage = {
@@ -157,7 +157,7 @@ test('a read that began before the session ended changes nothing after it, and n
 })
 
 describe('the age of a reading', () => {
-  test('counts from its beginning, so that a machine which slept in between asks again [C-074]', async () => {
+  test('counts from its beginning, so that a machine which slept in between asks again', async () => {
     const { storage, items, settle, holdNextRead, release } = holding('begin')
     const { clock, realm, service } = sessionRig()
     const { session } = realm({ storage })

@@ -9,7 +9,7 @@ import { flush } from '../support/virtual-time.ts'
 const hour = 3_600_000
 
 describe('a record that vanishes', () => {
-  test('ends the session once, as store_lost, without a request or a loop [C-068]', async () => {
+  test('ends the session once, as store_lost, without a request or a loop', async () => {
     const { clock, service, session, records, told, eventsOf } = faulty()
     await session.signIn(service.issue())
     records.items.clear()
@@ -22,7 +22,7 @@ describe('a record that vanishes', () => {
     expect(service.familyOf(await session.getAccessToken())).toBe(2)
   })
 
-  test('is noticed although a look during the sign-in saw no record yet [C-068]', async () => {
+  test('is noticed although a look during the sign-in saw no record yet', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle({ step: () => flush() }) })
@@ -38,7 +38,7 @@ describe('a record that vanishes', () => {
     expect(session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
-  test('during a refresh: the result is dropped, and the store stays empty [C-068]', async () => {
+  test('during a refresh: the result is dropped, and the store stays empty', async () => {
     const { clock, service, session, records } = faulty('rejects')
     await session.signIn(service.issue())
     clock.advance(hour)
@@ -75,26 +75,23 @@ describe('a record that cannot be used', () => {
     ['with half a revision', (text) => text.replace('"rev":1', '"rev":1.5')],
   ]
 
-  test.each(corrupt)(
-    '%s: signed out, reported without its content, removed; a login works [C-057 D-22 F071]',
-    async (_, change) => {
-      const { service, realm, records, text, storage } = await start()
-      records.put(change(text))
-      const { session, events, told } = realm({ storage })
-      expect(await session.ready()).toEqual({ status: 'signed-out' })
-      await flush()
-      expect(events).toEqual([{ type: 'storage_degraded', reason: 'unreadable' }])
-      expect(told).toEqual(['signed-out'])
-      expect(records.items.size).toBe(0)
-      expect(await codeOf(session.getAccessToken())).toBe('login_required')
-      const next = service.issue()
-      await session.signIn(next)
-      expect(await session.getAccessToken()).toBe(next.accessToken)
-      expect(await realm({ storage }).session.getAccessToken()).toBe(next.accessToken)
-    },
-  )
+  test.each(corrupt)('%s: signed out, reported without its content, removed; a login works', async (_, change) => {
+    const { service, realm, records, text, storage } = await start()
+    records.put(change(text))
+    const { session, events, told } = realm({ storage })
+    expect(await session.ready()).toEqual({ status: 'signed-out' })
+    await flush()
+    expect(events).toEqual([{ type: 'storage_degraded', reason: 'unreadable' }])
+    expect(told).toEqual(['signed-out'])
+    expect(records.items.size).toBe(0)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    const next = service.issue()
+    await session.signIn(next)
+    expect(await session.getAccessToken()).toBe(next.accessToken)
+    expect(await realm({ storage }).session.getAccessToken()).toBe(next.accessToken)
+  })
 
-  test('one that breaks under a running session is written again [F071]', async () => {
+  test('one that breaks under a running session is written again', async () => {
     const { clock, session, tokens, records, eventsOf } = await start()
     records.put('{"v":1')
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
@@ -107,7 +104,7 @@ describe('a record that cannot be used', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('one that breaks under a running session and cannot be written again is reported as unreadable and as write_failed [F071 C-065]', async () => {
+  test('one that breaks under a running session and cannot be written again is reported as unreadable and as write_failed', async () => {
     const { session, tokens, records, failing, eventsOf } = await start()
     records.put('{"v":1')
     failing.add('setItem')
@@ -116,7 +113,7 @@ describe('a record that cannot be used', () => {
     expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'unreadable' }, { reason: 'write_failed' }])
   })
 
-  test('one that breaks under a running session and cannot be removed is removed by a read five seconds later [F071]', async () => {
+  test('one that breaks under a running session and cannot be removed is removed by a read five seconds later', async () => {
     const { clock, session, records, failing } = await start()
     records.put('{"v":1')
     failing.add('removeItem')
@@ -139,31 +136,28 @@ describe('a record that cannot be used', () => {
     ['that belongs to another client', 'foreign', (text) => text.replace('example.com', 'example.org')],
   ]
 
-  test.each(alone)(
-    'one %s is refused and stays byte for byte: at the start [C-057 D-23]',
-    async (_, reason, change) => {
-      const { clock, service, realm, records, text, storage, counts } = await start()
-      const other = change(text)
-      expect(other).not.toBe(text)
-      records.put(other)
-      const writes = counts.setItem + counts.removeItem
-      const { session, events } = realm({ storage })
-      expect(await codeOf(session.getAccessToken())).toBe('login_required')
-      expect(events).toEqual([{ type: 'storage_degraded', reason }])
-      const next = service.issue()
-      await session.signIn(next)
-      expect(await session.getAccessToken()).toBe(next.accessToken)
-      clock.advance(hour)
-      expect(service.familyOf(await session.getAccessToken())).toBe(2)
-      clock.advance(60_000)
-      await session.getAccessToken()
-      await session.signOut()
-      expect([...records.items.values()]).toEqual([other])
-      expect(counts.setItem + counts.removeItem).toBe(writes)
-    },
-  )
+  test.each(alone)('one %s is refused and stays byte for byte: at the start', async (_, reason, change) => {
+    const { clock, service, realm, records, text, storage, counts } = await start()
+    const other = change(text)
+    expect(other).not.toBe(text)
+    records.put(other)
+    const writes = counts.setItem + counts.removeItem
+    const { session, events } = realm({ storage })
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(events).toEqual([{ type: 'storage_degraded', reason }])
+    const next = service.issue()
+    await session.signIn(next)
+    expect(await session.getAccessToken()).toBe(next.accessToken)
+    clock.advance(hour)
+    expect(service.familyOf(await session.getAccessToken())).toBe(2)
+    clock.advance(60_000)
+    await session.getAccessToken()
+    await session.signOut()
+    expect([...records.items.values()]).toEqual([other])
+    expect(counts.setItem + counts.removeItem).toBe(writes)
+  })
 
-  test.each(alone)('one %s stays byte for byte: under a running session [C-057 D-23]', async (_, reason, change) => {
+  test.each(alone)('one %s stays byte for byte: under a running session', async (_, reason, change) => {
     const { clock, service, session, records, text, eventsOf } = await start()
     const other = change(text)
     records.put(other)
@@ -182,7 +176,7 @@ describe('a record that cannot be used', () => {
     expect([...records.items.values()]).toEqual([other])
   })
 
-  test('an older revision of the same sign-in, as from a stale read, is not taken up again [C-079]', async () => {
+  test('an older revision of the same sign-in, as from a stale read, is not taken up again', async () => {
     const { session, records, service, text } = await start()
     const token = await session.getAccessToken({ forceRefresh: true })
     records.put(text)
@@ -192,7 +186,7 @@ describe('a record that cannot be used', () => {
     expect(await session.getAccessToken()).toBe(newer)
   })
 
-  test('the record of the previous sign-in is written over again if it comes back unchanged [C-065]', async () => {
+  test('the record of the previous sign-in is written over again if it comes back unchanged', async () => {
     const { service, session, records, text } = await start()
     await session.getAccessToken()
     const next = service.issue()
@@ -203,7 +197,7 @@ describe('a record that cannot be used', () => {
     expect(records.record()).toMatchObject({ accessToken: next.accessToken })
   })
 
-  test('a store that parses what it reads gives the same session [C-057]', async () => {
+  test('a store that parses what it reads gives the same session', async () => {
     const { realm, records, tokens } = await start()
     const honest = records.handle()
     const parsing = {
@@ -219,7 +213,7 @@ describe('a record that cannot be used', () => {
     expect(events.filter(({ type }) => type === 'storage_degraded')).toEqual([])
   })
 
-  test('a record that does not change is parsed once, however many calls read it [C-057]', async () => {
+  test('a record that does not change is parsed once, however many calls read it', async () => {
     const { session, text, tokens } = await start()
     const parse = vi.spyOn(JSON, 'parse')
     onTestFinished(() => parse.mockRestore())
@@ -227,7 +221,7 @@ describe('a record that cannot be used', () => {
     expect(parse.mock.calls.filter(([parsed]) => parsed === text)).toHaveLength(1)
   })
 
-  test('the record is one JSON string with version, revision, and the id and time of the sign-in [C-057]', async () => {
+  test('the record is one JSON string with version, revision, and the id and time of the sign-in', async () => {
     const { records, tokens } = await start()
     expect(records.items.size).toBe(1)
     expect(records.record()).toEqual({
@@ -243,7 +237,7 @@ describe('a record that cannot be used', () => {
   test.each([
     ['at once', (item: object) => item],
     ['later', async (item: object) => item],
-  ])('a record that throws when it is read, and comes %s, is a failure of the storage [C-063]', async (_, give) => {
+  ])('a record that throws when it is read, and comes %s, is a failure of the storage', async (_, give) => {
     const item = {
       get v(): never {
         throw new Error('The text of a record.')

@@ -119,7 +119,7 @@ describe('a sign-in for which no read succeeded', () => {
 })
 
 describe('a write that takes place and is reported as failed', () => {
-  test('of a sign-in into an empty store: a sign-out elsewhere is not undone [C-074 I-4]', async () => {
+  test('of a sign-in into an empty store: a sign-out elsewhere is not undone', async () => {
     const rig = lossy('unanswered')
     await rig.here.session.signIn(rig.service.issue())
     expect(rig.records.items.size).toBe(1)
@@ -127,7 +127,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('the same when the store could not be read before: it is read as soon as the write has ended [C-074 I-4]', async () => {
+  test('the same when the store could not be read before: it is read as soon as the write has ended', async () => {
     const rig = lossy('unanswered')
     rig.state.unreadable = true
     const signedIn = rig.here.session.signIn(rig.service.issue())
@@ -138,7 +138,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('the same when it can be read again only at a later call [C-074 I-4]', async () => {
+  test('the same when it can be read again only at a later call', async () => {
     const rig = lossy('unanswered')
     rig.state.unreadable = true
     const tokens = rig.service.issue()
@@ -149,7 +149,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('of a write that was owed [C-074 I-4]', async () => {
+  test('of a write that was owed', async () => {
     const rig = lossy('fails', 'unanswered')
     const { here, service, records, clock } = rig
     const tokens = service.issue()
@@ -161,7 +161,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('of the refresh of a session that was never saved [C-074 I-4]', async () => {
+  test('of the refresh of a session that was never saved', async () => {
     const rig = lossy('fails', 'unanswered')
     const { here, service, records, clock } = rig
     await here.session.signIn(service.issue())
@@ -172,7 +172,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('of a refresh, which a sign-out elsewhere follows: the listeners are notified of the end without another call [C-074 I-4]', async () => {
+  test('of a refresh, which a sign-out elsewhere follows: the listeners are notified of the end without another call', async () => {
     const { here, service, records } = lossy('good', 'unanswered')
     await here.session.signIn(service.issue())
     records.onChange(() => records.items.clear())
@@ -182,7 +182,7 @@ describe('a write that takes place and is reported as failed', () => {
     expect(here.told.at(-1)).toBe('signed-out store_lost')
   })
 
-  test('of a sign-in, where the read after it fails too: a sign-out elsewhere is not undone [C-074 I-4]', async () => {
+  test('of a sign-in, where the read after it fails too: a sign-out elsewhere is not undone', async () => {
     const rig = lossy('unanswered')
     unreadableOnceStored(rig)
     await rig.here.session.signIn(rig.service.issue())
@@ -191,7 +191,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('of a sign-in that no read of the store ever succeeded for: the same [C-074 I-4]', async () => {
+  test('of a sign-in that no read of the store ever succeeded for: the same', async () => {
     const rig = lossy('unanswered')
     rig.state.unreadable = true
     await rig.here.session.signIn(rig.service.issue())
@@ -200,7 +200,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('of a write that was pending, where the read after it fails too: the same [C-074 I-4]', async () => {
+  test('of a write that was pending, where the read after it fails too: the same', async () => {
     const rig = lossy('fails', 'unanswered')
     const { here, service, records, state, clock } = rig
     const tokens = service.issue()
@@ -214,7 +214,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('of the refresh of a session that was never saved, where the read after it fails too: the same [C-074 I-4]', async () => {
+  test('of the refresh of a session that was never saved, where the read after it fails too: the same', async () => {
     const rig = lossy('fails', 'unanswered')
     const { here, service, records, state, clock } = rig
     await here.session.signIn(service.issue())
@@ -227,7 +227,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('a pending write that takes effect counts as saved at the next read that succeeds [C-065]', async () => {
+  test('a pending write that takes effect counts as saved at the next read that succeeds', async () => {
     const rig = lossy('unanswered')
     const { here, service, records, state, clock } = rig
     unreadableOnceStored(rig)
@@ -241,7 +241,7 @@ describe('a write that takes place and is reported as failed', () => {
     expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
   })
 
-  test('a sign-in whose write did fail goes on, and is written again [C-065]', async () => {
+  test('a sign-in whose write did fail goes on, and is written again', async () => {
     const { here, there, service, records, clock } = lossy('fails')
     const tokens = service.issue()
     await here.session.signIn(tokens)
@@ -255,7 +255,7 @@ describe('a write that takes place and is reported as failed', () => {
 })
 
 describe('a sign-in that could not be saved', () => {
-  test('over a record that this realm had not read: the refresh of the person before does not undo it [C-074 D-32]', async () => {
+  test('over a record that this realm had not read: the refresh of the person before does not undo it', async () => {
     const { clock, service, records, state, here, there } = lossy('fails')
     await there.session.signIn(service.issue())
     const tokens = service.issue()
@@ -273,7 +273,7 @@ describe('a sign-in that could not be saved', () => {
   })
 
   test.each(['good', 'unanswered'] as const)(
-    'over such a record, whose removal takes effect and is %s: the session goes on, and is written later [C-065 F023]',
+    'over such a record, whose removal takes effect and is %s: the session goes on, and is written later',
     async (removal) => {
       const { clock, service, records, state, here, there } = lossy('fails')
       await there.session.signIn(service.issue())
@@ -290,7 +290,7 @@ describe('a sign-in that could not be saved', () => {
   )
 
   test.each(['lock', 'read'] as const)(
-    'because its first %s failed: a later sign-in elsewhere is not overwritten [C-074 D-32]',
+    'because its first %s failed: a later sign-in elsewhere is not overwritten',
     async (failing) => {
       const { clock, service, records, state, here, there } = lossy(failing === 'lock' ? 'good' : 'fails')
       state.unlockable = failing === 'lock'
@@ -313,7 +313,7 @@ describe('a sign-in that could not be saved', () => {
   )
 
   test.each(['lock', 'read', 'lock and read'] as const)(
-    'because its first %s failed: it replaces the sign-in that stood there before [C-074 D-32]',
+    'because its first %s failed: it replaces the sign-in that stood there before',
     async (failing) => {
       const { clock, service, records, state, here, there } = lossy(failing === 'read' ? 'fails' : 'good')
       await there.session.signIn(service.issue())
@@ -332,7 +332,7 @@ describe('a sign-in that could not be saved', () => {
     },
   )
 
-  test('because neither lock nor read succeeded: it is saved as soon as they do [C-065 D-20]', async () => {
+  test('because neither lock nor read succeeded: it is saved as soon as they do', async () => {
     const { clock, service, records, state, here } = lossy()
     state.unlockable = true
     state.unreadable = true
@@ -349,7 +349,7 @@ describe('a sign-in that could not be saved', () => {
     expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
   })
 
-  test('the same, where a refresh that could not read came before the read that follows the lock [C-065 D-20]', async () => {
+  test('the same, where a refresh that could not read came before the read that follows the lock', async () => {
     const { clock, service, records, state, here } = lossy()
     state.unlockable = true
     let answer = (): void => {}
@@ -373,7 +373,7 @@ describe('a sign-in that could not be saved', () => {
     expect(records.record()).toMatchObject({ accessToken: refreshed })
   })
 
-  test('and a refresh that could not read came before the read after its write: a sign-out elsewhere is not undone [C-074 I-4]', async () => {
+  test('and a refresh that could not read came before the read after its write: a sign-out elsewhere is not undone', async () => {
     const { clock, service, records, state, here, there } = lossy('unanswered')
     let answer = (): void => {}
     const held = new Promise<void>((resolve) => {
@@ -395,7 +395,7 @@ describe('a sign-in that could not be saved', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('over such a record: a third person’s sign-in elsewhere is followed all the same [D-32]', async () => {
+  test('over such a record: a third person’s sign-in elsewhere is followed all the same', async () => {
     const { clock, service, here, there } = lossy('fails')
     await there.session.signIn(service.issue())
     await here.session.signIn(service.issue())
@@ -430,11 +430,11 @@ describe('a sign-in that could not be saved', () => {
     expect(here.told).toEqual(['signed-in'])
   }
 
-  test('goes on and is saved if the record of the sign-in before it is removed because its refresh is refused (histories on PostgreSQL, seed eight) [C-065 I-5]', async () => {
+  test('goes on and is saved if the record of the sign-in before it is removed because its refresh is refused (histories on PostgreSQL, seed eight)', async () => {
     await expectKeptWithoutEarlier(await signedInWithoutLock())
   })
 
-  test('goes on if its write and the read after that failed, and a later read showed the record of the sign-in before it, which is then removed (histories on PostgreSQL, seed eight) [C-065 I-5]', async () => {
+  test('goes on if its write and the read after that failed, and a later read showed the record of the sign-in before it, which is then removed (histories on PostgreSQL, seed eight)', async () => {
     const rig: Rig = lossy('outage', 'fails')
     const { clock, service, state, here, there } = rig
     await there.session.signIn(service.issue())
@@ -449,7 +449,7 @@ describe('a sign-in that could not be saved', () => {
     await expectKeptWithoutEarlier({ ...rig, accessToken: tokens.accessToken })
   })
 
-  test('ends if it was saved once, a write and the read after that failed, and a record of before, which a failover brought back, is removed [C-074 I-4]', async () => {
+  test('ends if it was saved once, a write and the read after that failed, and a record of before, which a failover brought back, is removed', async () => {
     const { clock, service, records, state, here, there, fates } = lossy()
     await there.session.signIn(service.issue())
     const [before] = [...records.items]
@@ -469,7 +469,7 @@ describe('a sign-in that could not be saved', () => {
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
-  test('goes on if that record is removed by a sign-out elsewhere, as if no record had been there [C-065]', async () => {
+  test('goes on if that record is removed by a sign-out elsewhere, as if no record had been there', async () => {
     const { clock, records, here, there, accessToken } = await signedInWithoutLock()
     await there.session.signOut()
     clock.advance(6_000)
@@ -478,7 +478,7 @@ describe('a sign-in that could not be saved', () => {
     expect(records.record()).toMatchObject({ accessToken })
   })
 
-  test('ends with that sign-out if this page or process learns of it [C-067 C-108]', async () => {
+  test('ends with that sign-out if this page or process learns of it', async () => {
     const { clock, records, here, there } = await signedInWithoutLock()
     await there.session.signOut()
     await here.session.resume({ after: 'sign-out' })
@@ -490,7 +490,7 @@ describe('a sign-in that could not be saved', () => {
   })
 
   test.each(['first save', 'pending write'] as const)(
-    'ends if its %s over that record took effect and a sign-out elsewhere came before the next read [C-074 I-4]',
+    'ends if its %s over that record took effect and a sign-out elsewhere came before the next read',
     async (which) => {
       const rig = which === 'first save' ? lossy() : await signedInWithoutLock()
       const { clock, records, service, here, there, fates } = rig
@@ -508,7 +508,7 @@ describe('a sign-in that could not be saved', () => {
     },
   )
 
-  test('a pending write that ends after the next sign-in leaves that one its way: it is saved without a read [D-32]', async () => {
+  test('a pending write that ends after the next sign-in leaves that one its way: it is saved without a read', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const writes: (() => void)[] = []
@@ -542,7 +542,7 @@ describe('a sign-in that could not be saved', () => {
 
 describe('a session that was saved, and whose record was replaced by that of an earlier sign-in', () => {
   test.each(['saved', 'perhaps saved'] as const)(
-    'ends if that record is removed, because a sign-out elsewhere removes whatever is stored: %s [C-074 I-4]',
+    'ends if that record is removed, because a sign-out elsewhere removes whatever is stored: %s',
     async (how) => {
       const { clock, service, records, state, fates, here, there } = lossy()
       await there.session.signIn(service.issue())
@@ -568,7 +568,7 @@ describe('a session that was saved, and whose record was replaced by that of an 
   )
 })
 
-describe('a refresh without a lock during which no read succeeds [D-21 F070]', () => {
+describe('a refresh without a lock during which no read succeeds', () => {
   async function refreshUnread(elsewhere: (rig: Rig) => Promise<unknown>): Promise<Rig> {
     const rig = lossyWithoutLock()
     const { clock, here, service, state } = rig
@@ -617,7 +617,7 @@ describe('a refresh without a lock during which no read succeeds [D-21 F070]', (
   })
 })
 
-test('two pages end with one user if a delayed write brings back a sign-in that both have replaced [C-065 D-21]', async () => {
+test('two pages end with one user if a delayed write brings back a sign-in that both have replaced', async () => {
   const { clock, service, realm } = sessionRig(undefined, { rotate: false })
   const records = sharedRecords()
   const inner = records.handle()
@@ -661,30 +661,27 @@ test.each([
   ['a save of the later one fails', 'save', ['fails']],
   ['a save of the later one fails three times', 'save', ['fails', 'fails', 'fails']],
   ['a refresh of the later one cannot be saved', 'refresh', ['fails']],
-] as const)(
-  'a replaced sign-in that comes back twice is used the second time: %s [C-065 D-21]',
-  async (_, work, fates) => {
-    const { clock, service, records, here, there } = lossy('good', ...fates)
-    await here.session.signIn(service.issue())
-    const { sessionRef } = here.session.state
-    const [replaced = ''] = records.items.values()
-    await there.session.signIn(service.issue())
-    const comeBack = async (): Promise<void> => {
-      records.put(replaced)
-      await here.session.resume()
-    }
+] as const)('a replaced sign-in that comes back twice is used the second time: %s', async (_, work, fates) => {
+  const { clock, service, records, here, there } = lossy('good', ...fates)
+  await here.session.signIn(service.issue())
+  const { sessionRef } = here.session.state
+  const [replaced = ''] = records.items.values()
+  await there.session.signIn(service.issue())
+  const comeBack = async (): Promise<void> => {
+    records.put(replaced)
     await here.session.resume()
-    await comeBack()
-    expect(here.session.state.sessionRef).not.toBe(sessionRef)
-    await here.session.getAccessToken({ forceRefresh: work === 'refresh' })
-    for (let call = 0; call < 4; call++) {
-      await flush()
-      clock.advance(6_000)
-      await here.session.getAccessToken()
-    }
+  }
+  await here.session.resume()
+  await comeBack()
+  expect(here.session.state.sessionRef).not.toBe(sessionRef)
+  await here.session.getAccessToken({ forceRefresh: work === 'refresh' })
+  for (let call = 0; call < 4; call++) {
     await flush()
-    expect(records.record()?.id).toBe(here.session.state.sessionRef)
-    await comeBack()
-    expect(here.session.state.sessionRef).toBe(sessionRef)
-  },
-)
+    clock.advance(6_000)
+    await here.session.getAccessToken()
+  }
+  await flush()
+  expect(records.record()?.id).toBe(here.session.state.sessionRef)
+  await comeBack()
+  expect(here.session.state.sessionRef).toBe(sessionRef)
+})

@@ -59,10 +59,7 @@ function lastCalls(events: readonly HistoryEvent[]): number[] {
 // They mostly wait for faults to pass, side by side. `npm run soak -- histories cluster` has each for 100,000 calls.
 describe.concurrent('processes while nemeses strike break no promise of a session but by a write that a fault may lose', () => {
   for (const [name, setting] of Object.entries(settings))
-    test(`on ${name} [C-069 C-071 C-073 D-25 D-26]`, { tags: name.includes('Redis') ? ['redis'] : [] }, async ({
-      expect,
-      onTestFinished,
-    }) => {
+    test(`on ${name}`, { tags: name.includes('Redis') ? ['redis'] : [] }, async ({ expect, onTestFinished }) => {
       const size = { sessions: 4, callsAtOnce: 2, maxPauseMs: 400, calls: 0, faultMs: 1_200, restMs: 300 }
       const { strikes, ...rest } = await setting(onTestFinished)
       const events = await recordHistory(onTestFinished, { ...size, ...rest, strikes, seed: 'one' })

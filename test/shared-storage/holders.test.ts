@@ -37,7 +37,7 @@ async function heldElsewhere(kind: (typeof kinds)[number], atEnd: AtEnd) {
 // Leases are real time: the tests wait for them side by side.
 for (const kind of kinds)
   describe.concurrent(`${kind}: a lock that another process holds`, { tags: kind === 'file' ? [] : [kind] }, () => {
-    test('is free 8 s after its process was killed, at most [C-072 D-25]', async ({ expect, onTestFinished }) => {
+    test('is free 8 s after its process was killed, at most', async ({ expect, onTestFinished }) => {
       const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
       child.kill('SIGKILL')
       const startMs = performance.now()
@@ -49,10 +49,7 @@ for (const kind of kinds)
       expect(await storage.getItem(name)).toBe('after')
     })
 
-    test('is not taken over while its process is alive, however long it holds [C-071]', async ({
-      expect,
-      onTestFinished,
-    }) => {
+    test('is not taken over while its process is alive, however long it holds', async ({ expect, onTestFinished }) => {
       const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
       const giveUp = AbortSignal.timeout(10_000)
       const waiting = storage.withLock(name, async () => 'ran', { signal: giveUp })
@@ -63,7 +60,7 @@ for (const kind of kinds)
       expect(await storage.withLock(name, async () => storage.getItem(name))).toBe('by the child')
     })
 
-    test('is taken over if its process is paused past the lease, whose late write is refused and leaves the new lock alone [C-073 D-26]', async ({
+    test('is taken over if its process is paused past the lease, whose late write is refused and leaves the new lock alone', async ({
       expect,
       onTestFinished,
     }) => {

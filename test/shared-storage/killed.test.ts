@@ -22,7 +22,7 @@ async function urlOf(kind: StoreKind): Promise<string> {
 }
 
 for (const kind of ['redis', 'postgres', 'file'] as const)
-  test(`${kind}: a process killed after its refresh was served and before it was saved costs no user the session [C-072 C-080 D-25]`, {
+  test(`${kind}: a process killed after its refresh was served and before it was saved costs no user the session`, {
     tags: kind === 'file' ? [] : [kind],
   }, async () => {
     const url = await urlOf(kind)

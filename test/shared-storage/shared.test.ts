@@ -93,7 +93,7 @@ const pairs: Record<string, (arrive: () => Promise<void>) => Promise<[delayed: S
 describe.each(Object.keys(pairs))('records shared through %s', { tags: ['redis'] }, (kind) => {
   // A connection that hangs keeps what was sent, and delivers it when it is back.
   test.each([0, 1])(
-    'a removal that was given up at its step %i removes nothing that was written since [C-079]',
+    'a removal that was given up at its step %i removes nothing that was written since',
     async (stepsBefore) => {
       const name = randomUUID()
       let stepsLeft = Number.POSITIVE_INFINITY
@@ -120,7 +120,7 @@ describe.each(Object.keys(pairs))('records shared through %s', { tags: ['redis']
     },
   )
 
-  test('a removal that is still waited for takes also what was written meanwhile [C-079]', async () => {
+  test('a removal that is still waited for takes also what was written meanwhile', async () => {
     const name = randomUUID()
     let meanwhile: (() => Promise<void>) | undefined
     let steps = 0

@@ -15,7 +15,7 @@ afterAll(() => database.drop())
 // The full size, 20 sessions with 100 requests, is `npm run bench -- storms`, and 200 rounds of it `npm run soak -- storms-redis`. An
 // operation of a storage fails after 5 s, and a machine that runs other tests as well needs longer for more sessions.
 for (const kind of ['redis', 'postgres'] as const)
-  test(`${kind}: 4 processes, 8 sessions, all expired at once: one refresh each, no failure [P-04 C-069 C-071]`, {
+  test(`${kind}: 4 processes, 8 sessions, all expired at once: one refresh each, no failure`, {
     tags: [kind],
   }, async () => {
     // The service refuses a call of one tenant that waits for more than 15 s.

@@ -32,7 +32,7 @@ async function sealed(value = secret('record')) {
 }
 
 describe('what is stored', () => {
-  test('is a JWE of AES-256-GCM whose header names key and place, without a trace of the value [C-061]', async () => {
+  test('is a JWE of AES-256-GCM whose header names key and place, without a trace of the value', async () => {
     const { text, value, parts } = await sealed()
     expect(JSON.parse(new TextDecoder().decode(base64url.decode(parts[0] ?? '')))).toEqual({
       alg: 'dir',
@@ -44,7 +44,7 @@ describe('what is stored', () => {
     for (let at = 0; at + 8 <= value.length; at++) expect(text).not.toContain(value.slice(at, at + 8))
   })
 
-  test('has a fresh nonce at each write: 1,000 writes, 1,000 nonces [C-061]', async () => {
+  test('has a fresh nonce at each write: 1,000 writes, 1,000 nonces', async () => {
     const { inner, storage, value } = await sealed()
     const nonces = new Set<string>()
     const texts = new Set<string>()
@@ -57,7 +57,7 @@ describe('what is stored', () => {
     expect({ noncesCount: nonces.size, textsCount: texts.size }).toEqual({ noncesCount: 1_000, textsCount: 1_000 })
   })
 
-  test('is refused after any change of any byte, and left alone [C-061]', async () => {
+  test('is refused after any change of any byte, and left alone', async () => {
     const { inner, storage, parts } = await sealed()
     let changes = 0
     for (const [index, part] of parts.entries()) {
@@ -75,7 +75,7 @@ describe('what is stored', () => {
     expect(changes).toBeGreaterThan(150)
   })
 
-  test('is refused under another name: records of two clients cannot be swapped [C-061]', async () => {
+  test('is refused under another name: records of two clients cannot be swapped', async () => {
     const { inner, storage, text } = await sealed()
     const other = name.replace(':app:', ':other:')
     await inner.setItem(other, text)
@@ -146,13 +146,13 @@ describe('what is stored', () => {
     ['with too few parts', async () => 'a.b.c'],
   ]
 
-  test.each(forgeries)('one %s is refused [C-061]', async (_, forge) => {
+  test.each(forgeries)('one %s is refused', async (_, forge) => {
     const { inner, key, storage } = await sealed()
     await inner.setItem(name, await forge(key.key as Uint8Array))
     expect(await codeOf(Promise.resolve(storage.getItem(name)))).toBe('storage_failed')
   })
 
-  test('nothing stored stays nothing [C-061]', async () => {
+  test('nothing stored stays nothing', async () => {
     const { storage } = await sealed()
     expect((await storage.getItem('other')) ?? null).toBeNull()
   })
@@ -184,7 +184,7 @@ describe('keys', () => {
     ],
   ]
 
-  test.each(unfit)('config_invalid at once: %s [C-061]', async (_, keys) => {
+  test.each(unfit)('config_invalid at once: %s', async (_, keys) => {
     const made = (async () => encryptedStorage(memoryStorage(), { keys }))()
     expect(await codeOf(made)).toBe('config_invalid')
   })
@@ -193,14 +193,14 @@ describe('keys', () => {
     ['storage', {}, { keys: [] }],
     ['encryptedStorage', memoryStorage(), undefined],
     ['keys', memoryStorage(), {}],
-  ])('a call without %s says so [C-061]', (name, inner, options) => {
+  ])('a call without %s says so', (name, inner, options) => {
     const wrong = (): unknown => encryptedStorage(inner as TokenStorage, options as { keys: EncryptionKey[] })
     expect(wrong).toThrow(
       expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(`^Configuration: ${name} `) }),
     )
   })
 
-  test('bytes, their base64url text and their base64 text are the same key [C-061]', async () => {
+  test('bytes, their base64url text and their base64 text are the same key', async () => {
     // All six bits set, or all but the last: the two signs in which the alphabets differ.
     const key = new Uint8Array(32).fill(0xfb).fill(0xff, 16)
     const base64 = Buffer.from(key).toString('base64')
@@ -211,7 +211,7 @@ describe('keys', () => {
       expect(await encryptedStorage(inner, { keys: [{ id: 'a', key: text }] }).getItem(name)).toBe('x')
   })
 
-  test('the caller’s bytes may be wiped afterwards [C-061]', async () => {
+  test('the caller’s bytes may be wiped afterwards', async () => {
     const inner = memoryStorage()
     const { id, key } = newKey('a')
     const storage = encryptedStorage(inner, { keys: [{ id, key }] })
@@ -221,7 +221,7 @@ describe('keys', () => {
     expect(await encryptedStorage(inner, { keys: [{ id, key: kept }] }).getItem(name)).toBe('value')
   })
 
-  test('an old key opens, and the next write seals with the newest [C-061 D-24]', async () => {
+  test('an old key opens, and the next write seals with the newest', async () => {
     const { inner, key, value } = await sealed()
     const next = newKey('b')
     const rotated = encryptedStorage(inner, { keys: [next, key] })
@@ -243,7 +243,7 @@ describe('under a session', () => {
     return { ...rig, records, storage, tokens, stored }
   }
 
-  test('a rotated key: the session lives, and a refresh seals again [D-24 C-061]', async () => {
+  test('a rotated key: the session lives, and a refresh seals again', async () => {
     const [old, next] = [newKey('old'), newKey('next')]
     const { clock, service, realm, storage, tokens } = await signedIn([old])
     const { session } = realm({ storage: storage([next, old]) })
@@ -254,7 +254,7 @@ describe('under a session', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a wrong key: typed, never signed out, and the record is untouched [D-24 C-061]', async () => {
+  test('a wrong key: typed, never signed out, and the record is untouched', async () => {
     const { realm, storage, stored, tokens, service } = await signedIn([newKey('a')])
     const before = stored()
     for (const id of ['a', 'b']) {
@@ -270,7 +270,7 @@ describe('under a session', () => {
     expect(tokens.accessToken).toBeDefined()
   })
 
-  test('sealed by another process with a key not known here: its session is not refreshed over [D-24 C-061 C-079 C-118]', async () => {
+  test('sealed by another process with a key not known here: its session is not refreshed over', async () => {
     const [old, next] = [newKey('old'), newKey('next')]
     const { clock, service, realm, storage, stored } = await signedIn([old])
     const [here, there] = [realm({ storage: storage([old]) }), realm({ storage: storage([next, old]) })]
@@ -286,7 +286,7 @@ describe('under a session', () => {
     expect(await there.session.getAccessToken()).toBe(token)
   })
 
-  test('an explicit sign-in replaces what no key opens, an explicit sign-out removes it [D-24]', async () => {
+  test('an explicit sign-in replaces what no key opens, an explicit sign-out removes it', async () => {
     const { records, realm, storage, service } = await signedIn([newKey('a')])
     const keys = [newKey('b')]
     const { session } = realm({ storage: storage(keys) })
@@ -297,7 +297,7 @@ describe('under a session', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('the inner storage’s lock is kept: one refresh over two handles [C-061 C-070]', async () => {
+  test('the inner storage’s lock is kept: one refresh over two handles', async () => {
     const keys = [newKey('a')]
     const { clock, service, realm, storage } = await signedIn(keys)
     const [one, two] = [realm({ storage: storage(keys) }), realm({ storage: storage(keys) })]
@@ -307,7 +307,7 @@ describe('under a session', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('an inner storage without a lock stays one without [C-061]', () => {
+  test('an inner storage without a lock stays one without', () => {
     const inner = sharedRecords().handle({ lock: false })
     expect(encryptedStorage(inner, { keys: [newKey('a')] })).not.toHaveProperty('withLock')
   })

@@ -36,30 +36,26 @@ function opened(text: string, under = context, by = keys): Promise<{ plain: stri
 const bytesOf = (text: string): string[] =>
   text.split('.').map((part) => Buffer.from(part, 'base64url').toString('hex'))
 
-test(
-  'any text opens as it was sealed, by a key of the list and under its own context only [P-12 C-117]',
-  options,
-  async () => {
-    const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.json())
-    const contexts = fc.uniqueArray(fc.string({ unit: 'grapheme-ascii', maxLength: 12 }), {
-      minLength: 2,
-      maxLength: 2,
-    })
-    await fc.assert(
-      fc.asyncProperty(text, contexts, async (value, [own = '', other = '']) => {
-        const written = await encrypt(new Map([['old', older]]), own, value)
-        expect(written).toMatch(/^[\w-]+\.\.[\w-]{16}\.[\w-]*\.[\w-]{22}$/)
-        expect(await opened(written, own)).toEqual({ plain: value })
-        expect(await opened(written, other)).toBe('refused')
-        expect(await opened(written, own, new Map([['old', newer]]))).toBe('refused')
-        expect(await opened(written, own, new Map([['new', older]]))).toBe('refused')
-      }),
-      { numRuns: Math.ceil(numRuns / 5) },
-    )
-  },
-)
+test('any text opens as it was sealed, by a key of the list and under its own context only', options, async () => {
+  const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.json())
+  const contexts = fc.uniqueArray(fc.string({ unit: 'grapheme-ascii', maxLength: 12 }), {
+    minLength: 2,
+    maxLength: 2,
+  })
+  await fc.assert(
+    fc.asyncProperty(text, contexts, async (value, [own = '', other = '']) => {
+      const written = await encrypt(new Map([['old', older]]), own, value)
+      expect(written).toMatch(/^[\w-]+\.\.[\w-]{16}\.[\w-]*\.[\w-]{22}$/)
+      expect(await opened(written, own)).toEqual({ plain: value })
+      expect(await opened(written, other)).toBe('refused')
+      expect(await opened(written, own, new Map([['old', newer]]))).toBe('refused')
+      expect(await opened(written, own, new Map([['new', older]]))).toBe('refused')
+    }),
+    { numRuns: Math.ceil(numRuns / 5) },
+  )
+})
 
-test('with any bytes cut out, changed or put in it is refused [P-12 C-117]', options, async () => {
+test('with any bytes cut out, changed or put in it is refused', options, async () => {
   const edit = fc.record({
     at: fc.nat(sealed.length),
     cut: fc.nat(3),
@@ -78,7 +74,7 @@ test('with any bytes cut out, changed or put in it is refused [P-12 C-117]', opt
   )
 })
 
-test('no header opens anything that was not sealed here [P-12 C-117]', options, async () => {
+test('no header opens anything that was not sealed here', options, async () => {
   const names = fc.constantFrom(
     'alg',
     'enc',
@@ -113,14 +109,11 @@ test('no header opens anything that was not sealed here [P-12 C-117]', options, 
   )
 })
 
-test.each(['A', '.', 'e', '=', ' ', '\u00e9'])(
-  '100 KB of %j are refused in less than 50 ms [P-12 C-117]',
-  async (unit) => {
-    const [header, , iv] = sealed.split('.')
-    const long = unit.repeat(100_000)
-    for (const text of [long, `${header}..${iv}.${long}.AAAAAAAAAAAAAAAAAAAAAA`, `${long}..${iv}.AA.AA`]) {
-      expect(await opened(text)).toBe('refused')
-      expect(await leastMs(() => opened(text))).toBeLessThan(50)
-    }
-  },
-)
+test.each(['A', '.', 'e', '=', ' ', '\u00e9'])('100 KB of %j are refused in less than 50 ms', async (unit) => {
+  const [header, , iv] = sealed.split('.')
+  const long = unit.repeat(100_000)
+  for (const text of [long, `${header}..${iv}.${long}.AAAAAAAAAAAAAAAAAAAAAA`, `${long}..${iv}.AA.AA`]) {
+    expect(await opened(text)).toBe('refused')
+    expect(await leastMs(() => opened(text))).toBeLessThan(50)
+  }
+})

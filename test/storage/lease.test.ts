@@ -40,7 +40,7 @@ function leaseTable(
 }
 
 describe('taking a lease', () => {
-  test('waits until it is free, asking at least every 375 ms and not all the time [C-072]', async () => {
+  test('waits until it is free, asking at least every 375 ms and not all the time', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     Object.assign(table, { owner: 'another', endsMs: 8_000 })
@@ -51,7 +51,7 @@ describe('taking a lease', () => {
     expect(table.asked.length).toBeLessThan(100)
   })
 
-  test('asks again after a pause that doubles up to 250 ms, of which at least a half is waited [C-072]', async () => {
+  test('asks again after a pause that doubles up to 250 ms, of which at least a half is waited', async () => {
     const time = virtualTime()
     // Zero as the random number halves each pause.
     const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array)
@@ -62,7 +62,7 @@ describe('taking a lease', () => {
     expect(askedAtMs).toEqual([0, 5, 15, 35, 75, 155, 280, 405])
   })
 
-  test('ends as aborted when the signal fires, and asks no more [C-072]', async () => {
+  test('ends as aborted when the signal fires, and asks no more', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     Object.assign(table, { owner: 'another', endsMs: 8_000 })
@@ -80,32 +80,29 @@ describe('taking a lease', () => {
   test.each<[string, (settle: { grant(): void; fail(): void }) => void]>([
     ['that it grants late', ({ grant }) => grant()],
     ['of a command that failed late', ({ fail }) => fail()],
-  ])(
-    'a database that does not answer is given up after 2.75 s, and a lease %s is given back [D-33]',
-    async (_, settle) => {
-      const time = virtualTime()
-      const table = leaseTable(time)
-      let late = { grant: (): void => {}, fail: (): void => {} }
-      const silent = {
-        ...table,
-        acquire: () =>
-          new Promise<boolean>((resolve, reject) => {
-            late = { grant: () => resolve(true), fail: () => reject(new Error('reset')) }
-          }),
-      }
-      const startMs = time.nowMs()
-      expect(await time.until(codeOf(takeLease(silent, lease, undefined)))).toBe('timeout')
-      expect(time.nowMs() - startMs).toBe(2_750)
-      expect(table.asked).toEqual([])
-      settle(late)
-      await flush()
-      expect(table.asked).toEqual(['release'])
-    },
-  )
+  ])('a database that does not answer is given up after 2.75 s, and a lease %s is given back', async (_, settle) => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    let late = { grant: (): void => {}, fail: (): void => {} }
+    const silent = {
+      ...table,
+      acquire: () =>
+        new Promise<boolean>((resolve, reject) => {
+          late = { grant: () => resolve(true), fail: () => reject(new Error('reset')) }
+        }),
+    }
+    const startMs = time.nowMs()
+    expect(await time.until(codeOf(takeLease(silent, lease, undefined)))).toBe('timeout')
+    expect(time.nowMs() - startMs).toBe(2_750)
+    expect(table.asked).toEqual([])
+    settle(late)
+    await flush()
+    expect(table.asked).toEqual(['release'])
+  })
 })
 
 describe('keeping a lease', () => {
-  test('renews it every 2 s for as long as the turn lasts, and no longer [C-073]', async () => {
+  test('renews it every 2 s for as long as the turn lasts, and no longer', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)
@@ -121,7 +118,7 @@ describe('keeping a lease', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
-  test('a turn that hangs does not keep the process alive [C-073]', async () => {
+  test('a turn that hangs does not keep the process alive', async () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const before = timers()
     const table = { acquire: async () => true, renew: async () => true, release: async () => true }
@@ -130,7 +127,7 @@ describe('keeping a lease', () => {
     stop()
   })
 
-  test('stops when it was lost, without taking it back [C-073]', async () => {
+  test('stops when it was lost, without taking it back', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)
@@ -142,7 +139,7 @@ describe('keeping a lease', () => {
     expect(table.asked).toEqual(['acquire', 'renew', 'renew'])
   })
 
-  test('goes on when the database did not answer for a while [D-33]', async () => {
+  test('goes on when the database did not answer for a while', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)
@@ -155,7 +152,7 @@ describe('keeping a lease', () => {
     stop()
   })
 
-  test('a turn that never ends keeps its lease for 98 s at most [C-072]', async () => {
+  test('a turn that never ends keeps its lease for 98 s at most', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)
@@ -165,7 +162,7 @@ describe('keeping a lease', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
-  test('a turn that is over is not kept, also when it could not be given back [C-072]', async () => {
+  test('a turn that is over is not kept, also when it could not be given back', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     const storage = leasedStorage({
@@ -182,7 +179,7 @@ describe('keeping a lease', () => {
     expect(table.asked).toEqual(['acquire'])
   })
 
-  test('stopping while a renewal is on its way starts no further one [D-45]', async () => {
+  test('stopping while a renewal is on its way starts no further one', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)

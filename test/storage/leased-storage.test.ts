@@ -76,7 +76,7 @@ const errorOf = (work: Promise<unknown>): Promise<AgentAuthError> =>
   )
 
 describe('records', () => {
-  test('are read from any copy, and under the lock from the one that takes the writes [C-079]', async () => {
+  test('are read from any copy, and under the lock from the one that takes the writes', async () => {
     expect(await storage.getItem('key')).toBeNull()
     await storage.setItem('key', 'value')
     expect(await storage.getItem('key')).toBe('value')
@@ -88,7 +88,7 @@ describe('records', () => {
     ])
   })
 
-  test('are written and removed with the lease of their task, and without one outside of a task [C-073]', async () => {
+  test('are written and removed with the lease of their task, and without one outside of a task', async () => {
     await storage.setItem('key', 'first')
     await storage.withLock('name', async () => {
       await storage.setItem('key', 'second')
@@ -110,7 +110,7 @@ describe('records', () => {
   test.each<[string, () => Promise<void>]>([
     ['write', () => storage.setItem('key', 'new')],
     ['removal', () => storage.removeItem('key')],
-  ])('a %s after the lock was lost does nothing and is storage_failed [C-073]', async (_, operate) => {
+  ])('a %s after the lock was lost does nothing and is storage_failed', async (_, operate) => {
     await storage.setItem('key', 'old')
     const work = storage.withLock('name', async () => {
       database.owner = 'another'
@@ -121,7 +121,7 @@ describe('records', () => {
     expect(database.owner).toBe('another')
   })
 
-  test('a removal without a lock also removes what is written while it runs [C-079]', async () => {
+  test('a removal without a lock also removes what is written while it runs', async () => {
     await storage.setItem('key', 'old')
     let writes = 0
     database.before = (operation) => {
@@ -132,13 +132,13 @@ describe('records', () => {
     expect(database.records.size).toBe(0)
   })
 
-  test('a removal without a lock of what is not there ends after one read [C-079]', async () => {
+  test('a removal without a lock of what is not there ends after one read', async () => {
     database.before = () => expect(database.asked.length).toBeLessThan(2)
     await storage.removeItem('key')
     expect(database.asked).toEqual([['read', 'key', 'primary']])
   })
 
-  test('a removal without a lock that was given up removes nothing later [C-079]', async () => {
+  test('a removal without a lock that was given up removes nothing later', async () => {
     await storage.setItem('key', 'old')
     let answer = (): void => {}
     database.before = () =>
@@ -152,31 +152,28 @@ describe('records', () => {
     expect(operations()).toEqual(['write', 'read'])
   })
 
-  test.each(['plain', '😀', '', 'a\0json:'])('the text %j is stored as it is [C-054]', async (text) => {
+  test.each(['plain', '😀', '', 'a\0json:'])('the text %j is stored as it is', async (text) => {
     await storage.setItem(text, text)
     expect([...database.records]).toEqual([[text, text]])
     expect(await storage.getItem(text)).toBe(text)
   })
 
-  test.each(['\ud800', 'x\udfff', '\0json:', '\0json:"a"'])(
-    'the text %j is stored as JSON in ASCII [C-054]',
-    async (text) => {
-      const stored = `\0json:${JSON.stringify(text)}`
-      await storage.setItem(text, text)
-      expect([...database.records]).toEqual([[stored, stored]])
-      expect(await storage.getItem(text)).toBe(text)
-      await storage.withLock(text, () => storage.removeItem(text))
-      expect(database.asked.at(-2)).toEqual(['remove', stored, stored])
-      expect(database.records.size).toBe(0)
-      await storage.setItem(text, text)
-      await storage.removeItem(text)
-      expect(database.records.size).toBe(0)
-    },
-  )
+  test.each(['\ud800', 'x\udfff', '\0json:', '\0json:"a"'])('the text %j is stored as JSON in ASCII', async (text) => {
+    const stored = `\0json:${JSON.stringify(text)}`
+    await storage.setItem(text, text)
+    expect([...database.records]).toEqual([[stored, stored]])
+    expect(await storage.getItem(text)).toBe(text)
+    await storage.withLock(text, () => storage.removeItem(text))
+    expect(database.asked.at(-2)).toEqual(['remove', stored, stored])
+    expect(database.records.size).toBe(0)
+    await storage.setItem(text, text)
+    await storage.removeItem(text)
+    expect(database.records.size).toBe(0)
+  })
 })
 
 describe('the lock', () => {
-  test('is a lease of 8 s with an owner of its own for each task, and is released [C-072]', async () => {
+  test('is a lease of 8 s with an owner of its own for each task, and is released', async () => {
     await storage.withLock('name', async () => expect(database.owner).toMatch(/^[\da-f-]{36}$/))
     await storage.withLock('name', async () => {})
     const owners = database.asked.map(([, lease]) => (lease as Lease).owner)
@@ -188,19 +185,19 @@ describe('the lock', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
-  test('is released after a task that fails, whose error comes through [C-072]', async () => {
+  test('is released after a task that fails, whose error comes through', async () => {
     const bug = new TypeError('of the task')
     const work = storage.withLock('name', () => Promise.reject(bug))
     await expect(work).rejects.toBe(bug)
     expect(database.owner).toBeUndefined()
   })
 
-  test('the result of a task counts, even if the release fails [C-072]', async () => {
+  test('the result of a task counts, even if the release fails', async () => {
     database.before = (operation) => (operation === 'release' ? Promise.reject(new Error('down')) : undefined)
     expect(await storage.withLock('name', async () => 'result')).toBe('result')
   })
 
-  test('is asked for by one task of this process at a time [C-070]', async () => {
+  test('is asked for by one task of this process at a time', async () => {
     let end = (): void => {}
     const ended = new Promise<void>((resolve) => {
       end = resolve
@@ -213,7 +210,7 @@ describe('the lock', () => {
     expect(operations()).toEqual(['acquire', 'release', 'acquire', 'release'])
   })
 
-  test('a waiter whose signal fires gets aborted, and its task never runs [C-072]', async () => {
+  test('a waiter whose signal fires gets aborted, and its task never runs', async () => {
     database.owner = 'another'
     const stop = new AbortController()
     const waiting = codeOf(storage.withLock('name', () => expect.unreachable('it ran'), { signal: stop.signal }))
@@ -222,7 +219,7 @@ describe('the lock', () => {
     expect(await waiting).toBe('aborted')
   })
 
-  test('a waiter behind a task of this process gets aborted too, before that task ends [C-072]', async () => {
+  test('a waiter behind a task of this process gets aborted too, before that task ends', async () => {
     let end = (): void => {}
     const first = storage.withLock(
       'name',
@@ -242,7 +239,7 @@ describe('the lock', () => {
   test.each<[string, Error]>([
     ['ECONNREFUSED', Object.assign(new Error('at 10.0.0.1'), { code: 'ECONNREFUSED' })],
     ['busy', new AgentAuthError('timeout', 'It took long.')],
-  ])('a lease that cannot be taken is storage_failed: %s [D-33]', async (_, error) => {
+  ])('a lease that cannot be taken is storage_failed: %s', async (_, error) => {
     database.before = () => Promise.reject(error)
     const failure = await errorOf(storage.withLock('name', () => expect.unreachable('it ran')))
     expect(failure).toMatchObject({ code: 'storage_failed', retryable: true })
@@ -261,22 +258,19 @@ describe('an error of the database', () => {
     ['without a code', new Error('the record'), '(no code)'],
     ['that is undefined', undefined, '(no code)'],
     ['of this library', new AgentAuthError('timeout', 'the record'), '(timeout)'],
-  ])(
-    '%s is replaced by storage_failed, which says its code and nothing else of it [C-063]',
-    async (_, error, reason) => {
-      const failure = await fails(error)
-      expect(failure).toMatchObject({ code: 'storage_failed', retryable: true })
-      expect(failure.message).toContain(reason)
-      expect(failure.message).not.toContain('the record')
-    },
-  )
+  ])('%s is replaced by storage_failed, which says its code and nothing else of it', async (_, error, reason) => {
+    const failure = await fails(error)
+    expect(failure).toMatchObject({ code: 'storage_failed', retryable: true })
+    expect(failure.message).toContain(reason)
+    expect(failure.message).not.toContain('the record')
+  })
 
   test('that is storage_failed already stays as it is', async () => {
     const own = new AgentAuthError('storage_failed', 'It says more.')
     expect(await fails(own)).toBe(own)
   })
 
-  test('no answer within 2.75 s is storage_failed [D-33]', async () => {
+  test('no answer within 2.75 s is storage_failed', async () => {
     database.before = () => new Promise(() => {})
     expect((await errorOf(storage.setItem('key', 'value'))).message).toContain('(timeout)')
     expect(time.nowMs()).toBe(2_750)

@@ -3,7 +3,7 @@ import { inProcessLock } from '../../src/storage/lock.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { usedHeapBytes } from '../support/heap.ts'
 
-test('a turn that ends opens the lock for the next one only, not for who comes while that is at work [C-070]', async () => {
+test('a turn that ends opens the lock for the next one only, not for who comes while that is at work', async () => {
   const storage = memoryStorage()
   const order: string[] = []
   const turn = (name: string) => {

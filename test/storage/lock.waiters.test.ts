@@ -2,7 +2,7 @@ import { memoryStorage } from 'agent-auth'
 import { expect, test } from 'vitest'
 import { turn } from '../support/one-session.ts'
 
-test('a waiter that gives up does not let the next one in beside the holder [C-072 I-1]', async () => {
+test('a waiter that gives up does not let the next one in beside the holder', async () => {
   const storage = memoryStorage()
   let inside = 0
   let most = 0

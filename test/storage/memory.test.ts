@@ -20,7 +20,7 @@ storageSuite('the model of shared records, asynchronous', () => {
   return { handle: () => records.handle({ step: () => flush() }) }
 })
 
-test('each memoryStorage is one of its own [C-054]', async () => {
+test('each memoryStorage is one of its own', async () => {
   const [one, two] = [memoryStorage(), memoryStorage()]
   await one.setItem('key', 'value')
   expect((await two.getItem('key')) ?? null).toBeNull()

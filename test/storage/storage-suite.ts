@@ -16,17 +16,17 @@ export function storageSuite(
   options: StorageSuiteOptions = {},
 ): void {
   describe(`${name} as a storage`, () => {
-    for (const { name: promise, run } of suite(open, { limitMs, ...options })) test(`${promise} [C-056]`, run)
+    for (const { name: promise, run } of suite(open, { limitMs, ...options })) test(`${promise}`, run)
 
     const texts = ['', 'null', '"\\\u0000\n', 'Grüße 🔑 \u2028', '{"v":1,"pad":"x"}'.repeat(4_096)]
-    test.each(texts.map((text) => [text.slice(0, 20), text]))('gives back %j exactly [C-056]', async (_, text) => {
+    test.each(texts.map((text) => [text.slice(0, 20), text]))('gives back %j exactly', async (_, text) => {
       await using(open, async (subject) => {
         await (await subject.handle()).setItem(key, text)
         expect(await (await subject.handle()).getItem(key)).toBe(text)
       })
     })
 
-    test('keys may look like paths, members or each other [C-056]', async () => {
+    test('keys may look like paths, members or each other', async () => {
       await using(open, async (subject) => {
         const storage = await subject.handle()
         const keys = [

@@ -1,4 +1,3 @@
-// Tests src/testing/case.ts, src/testing/index.ts, src/testing/lock.ts, src/testing/records.ts, src/testing/session.ts.
 import { encryptedStorage, memoryStorage, type TokenStorage } from 'agent-auth'
 import { type StorageFactory, type StorageUnderTest, storageSuite } from 'agent-auth/testing'
 import { createStorage } from 'unstorage'
@@ -55,23 +54,23 @@ function asyncStorageShaped(): TokenStorage {
 
 describe('storages that keep the contract', () => {
   const shapes: Record<string, () => TokenStorage> = { localStorageShaped, asyncStorageShaped }
-  test.each(Object.entries(shapes))('%s, used by one page or process [C-056]', async (_, open) => {
+  test.each(Object.entries(shapes))('%s, used by one page or process', async (_, open) => {
     expect(await failures(open, { lock: 'none' })).toEqual([])
   })
 
-  test('unstorage as it is, which parses what it reads and reads more into a key [C-056]', async () => {
+  test('unstorage as it is, which parses what it reads and reads more into a key', async () => {
     // Its `a/b` and `a:b` are one key; no two keys of the library differ in that alone.
     const open = (): TokenStorage => createStorage({ driver: memoryDriver() })
     expect(await failures(open, { lock: 'none' })).toEqual([])
   })
 
-  test('memory, and sealed memory, with a lock [C-056]', async () => {
+  test('memory, and sealed memory, with a lock', async () => {
     expect(await failures(memoryStorage)).toEqual([])
     const keys = [{ id: 'a', key: new Uint8Array(32) }]
     expect(await failures(() => encryptedStorage(memoryStorage(), { keys }))).toEqual([])
   })
 
-  test('what a case opened it closes, whether it passes or fails [C-056]', async () => {
+  test('what a case opened it closes, whether it passes or fails', async () => {
     let open = 0
     const opened = (storage: TokenStorage): StorageUnderTest => {
       open += 1
@@ -270,11 +269,11 @@ describe('a broken storage', () => {
     ],
   }
 
-  test.each(Object.entries(broken))('that %s is caught, by name [C-056]', async (_, [caught, open]) => {
+  test.each(Object.entries(broken))('that %s is caught, by name', async (_, [caught, open]) => {
     expect(await failures(open, { limitMs: 700 })).toContain(caught)
   })
 
-  test('every case of the contract catches one of them [C-056]', () => {
+  test('every case of the contract catches one of them', () => {
     const catching = new Set(Object.values(broken).map(([caught]) => caught))
     const names = storageSuite(memoryStorage).map(({ name }) => name)
     expect([...catching].filter((name) => !names.includes(name))).toEqual([])
@@ -282,12 +281,12 @@ describe('a broken storage', () => {
     expect(recordsAndLock.filter((name) => !catching.has(name))).toEqual([])
   })
 
-  test('a failing case says what was expected and what was seen [C-056]', async () => {
+  test('a failing case says what was expected and what was seen', async () => {
     const [first] = storageSuite(variant(() => ({ setItem: () => {} })))
     await expect(first?.run()).rejects.toThrow('the text of a record: expected "{\\"v\\":1}", saw "null".')
   })
 
-  test('sessions on a storage whose handles see different records fail by name [C-070 C-074]', async () => {
+  test('sessions on a storage whose handles see different records fail by name', async () => {
     const open = (): StorageUnderTest => ({ handle: () => memoryStorage() })
     expect(await failures(open, { limitMs: 700 })).toEqual(
       expect.arrayContaining([

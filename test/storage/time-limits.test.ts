@@ -14,7 +14,7 @@ beforeEach(() => {
 const never = new Promise<never>(() => {})
 
 describe('an operation of a storage', () => {
-  test('that takes longer than 5 s is storage_failed [C-072]', async () => {
+  test('that takes longer than 5 s is storage_failed', async () => {
     expect(await time.until(codeOf(bounded(() => never)))).toBe('storage_failed')
     expect(time.nowMs()).toBe(5_000)
   })
@@ -28,7 +28,7 @@ describe('an operation of a storage', () => {
     ['another error of this library', new AgentAuthError('timeout', 'the record')],
     ['a foreign error', Object.assign(new Error('the record'), { code: 'storage_failed' })],
     ['undefined', undefined],
-  ])('has %s replaced by a storage_failed that can be tried again [C-063]', (_, thrown) => {
+  ])('has %s replaced by a storage_failed that can be tried again', (_, thrown) => {
     const error = storageErrorOf(thrown)
     expect(error).toMatchObject({ code: 'storage_failed', retryable: true })
     expect(error.message).not.toContain('the record')
@@ -53,7 +53,7 @@ describe('a task under the lock of a storage', () => {
       { maxWaitMs: 1_000, timedOut: () => new AgentAuthError('lock_timeout', 'It took long.') },
     )
 
-  test('runs once under the name, and its result comes when the lock is released [C-070]', async () => {
+  test('runs once under the name, and its result comes when the lock is released', async () => {
     const order: unknown[] = []
     const result = await run(
       async (name, task) => {
@@ -67,7 +67,7 @@ describe('a task under the lock of a storage', () => {
     expect(order).toEqual(['name', 'ran', 'released'])
   })
 
-  test('has no time limit once it runs, and its result still waits for the release [C-072]', async () => {
+  test('has no time limit once it runs, and its result still waits for the release', async () => {
     const work = run(
       (_, task) => task().then(() => new Promise((resolve) => setTimeout(resolve, 1_000))),
       () => new Promise((resolve) => setTimeout(resolve, 60_000, 'late')),
@@ -84,7 +84,7 @@ describe('a task under the lock of a storage', () => {
     await expect(work).rejects.toBe(bug)
   })
 
-  test('never runs if the lock comes after the wait, of which the storage is told [C-072]', async () => {
+  test('never runs if the lock comes after the wait, of which the storage is told', async () => {
     let lateTask: Task = async () => {}
     let signal: AbortSignal | undefined
     const work = run(
@@ -110,7 +110,7 @@ describe('a task under the lock of a storage', () => {
         throw new Error('the record')
       },
     ],
-  ])('a lock that %s before the task runs is storage_failed [C-063]', async (_, withLock) => {
+  ])('a lock that %s before the task runs is storage_failed', async (_, withLock) => {
     expect(await codeOf(run(withLock, () => expect.unreachable('it ran')))).toBe('storage_failed')
   })
 
@@ -135,7 +135,7 @@ describe('a task under the lock of a storage', () => {
     ).toBe('storage_failed')
   })
 
-  test('the result counts, even if the lock is lost while the task runs [C-073]', async () => {
+  test('the result counts, even if the lock is lost while the task runs', async () => {
     let end = (_: string): void => {}
     const work = run(
       async (_, task) => {
@@ -152,7 +152,7 @@ describe('a task under the lock of a storage', () => {
     expect(await work).toBe('result')
   })
 
-  test('the result comes after 5 s, even if the lock is never released [C-072]', async () => {
+  test('the result comes after 5 s, even if the lock is never released', async () => {
     const work = run(
       (_, task) => task().then(() => never),
       async () => 'result',

@@ -45,7 +45,7 @@ export function loginInDom(): void {
     expect(document.createElement('a')).toBeInstanceOf(HTMLElement)
   })
 
-  it('logs in, calls the API and refreshes with a storage that encrypts [C-001 C-002]', async () => {
+  it('logs in, calls the API and refreshes with a storage that encrypts', async () => {
     const { config, fetch, seen } = rig()
     const { url, pending } = await startLogin(config, { returnTo: '/agents' })
     expect(url.searchParams.get('code_challenge')).toMatch(/^[\w-]{43}$/)
@@ -71,7 +71,7 @@ export function loginInDom(): void {
     await again.signOut()
   })
 
-  it('the challenge is S256 of the verifier [C-002]', async () => {
+  it('the challenge is S256 of the verifier', async () => {
     const { config } = rig()
     const { url, pending } = await startLogin(config)
     const { createHash } = await import('node:crypto')

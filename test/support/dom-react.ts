@@ -135,7 +135,7 @@ export function reactInDom(): void {
     await shows(element, 'signed-out')
   })
 
-  it('starts one login for a signed-out user, and finishes it at the callback [C-109]', async () => {
+  it('starts one login for a signed-out user, and finishes it at the callback', async () => {
     history.replaceState(null, '', '/agents?page=2')
     await shows(await render(authWith()), 'loading')
     await expect.poll(() => pendingStates()).toHaveLength(1)
@@ -152,7 +152,7 @@ export function reactInDom(): void {
     await shows(await render(authWith()), 'failed login_denied')
   })
 
-  it('keeps two instances over localStorage in step [C-108]', async () => {
+  it('keeps two instances over localStorage in step', async () => {
     const storage = webStorage(() => localStorage)
     const [here, there] = [authWith({ storage }), authWith({ storage })]
     await here.session.signIn(tokens('of-ada'))
@@ -161,7 +161,7 @@ export function reactInDom(): void {
     await expect.poll(() => here.session.state.status).toBe('signed-out')
   })
 
-  it('without IndexedDB the login lives in memory [F070]', async () => {
+  it('without IndexedDB the login lives in memory', async () => {
     const events: AuthEvent[] = []
     const auth = authWith({ storage: indexedDbStorage(), onEvent: (event) => events.push(event) })
     expect((await auth.ready()).status).toBe('signed-out')

@@ -1,4 +1,3 @@
-// Tests src/testing/clock.ts, src/testing/hold.ts, src/testing/signed-in.ts, src/testing/signed-in-cookie.ts.
 import { createAuthConfig, startLogin } from 'agent-auth'
 import { holdRequests, meetingPoint, signedIn, signedInCookie, type TestPage, testClock } from 'agent-auth/testing'
 import { describe, expect, test } from 'vitest'
@@ -8,7 +7,7 @@ const page = {} as TestPage
 const url = 'http://127.0.0.1:5173/'
 
 describe('testClock', () => {
-  test('moves when a test says so: both readings, or the wall clock alone [F118]', () => {
+  test('moves when a test says so: both readings, or the wall clock alone', () => {
     const clock = testClock(1_000_000)
     const monotonic = clock.monotonicMs()
     clock.advance(500)
@@ -19,7 +18,7 @@ describe('testClock', () => {
     })
   })
 
-  test('is a clock of a configuration [F118]', async () => {
+  test('is a clock of a configuration', async () => {
     const config = createAuthConfig({
       ...{ authUrl: 'https://auth.example.com', baseUrl: 'https://api.example.com', clientId: 'app' },
       ...{ redirectUri: 'https://app.example.com/callback', clock: testClock(5_000) },
@@ -29,7 +28,7 @@ describe('testClock', () => {
 })
 
 describe('meetingPoint', () => {
-  test('lets callers go on when all of them are there, and later ones at once [F118]', async () => {
+  test('lets callers go on when all of them are there, and later ones at once', async () => {
     const meet = meetingPoint(2)
     const order: string[] = []
     const first = meet().then(() => order.push('first'))

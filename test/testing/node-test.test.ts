@@ -1,4 +1,3 @@
-// Tests src/testing/agent-service.ts.
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -54,13 +53,13 @@ function run(folder: string): Promise<Ended> {
   })
 }
 
-test('the example for node:test passes in a process of its own, which then ends by itself [F088 F118]', async () => {
+test('the example for node:test passes in a process of its own, which then ends by itself', async () => {
   const { failed, output } = await run(withService)
   expect(output).toMatch(/^# pass 1$/m)
   expect(failed).toBe(false)
 })
 
-test('without agent-service the error says what to install [F118]', async () => {
+test('without agent-service the error says what to install', async () => {
   const { failed, output } = await run(withoutService)
   expect(output).toContain('testService needs agent-service. Run npm install --save-dev agent-service.')
   expect(failed).toBe(true)

@@ -20,18 +20,18 @@ function refreshesOf({ dev }: TestService): number {
 }
 
 describe('testService', () => {
-  test('in process has origins that no other service can have, so that a plain fetch fails [F118]', async () => {
+  test('in process has origins that no other service can have, so that a plain fetch fails', async () => {
     for (const url of [service.authUrl, service.baseUrl])
       await expect(fetch(url)).rejects.toMatchObject({ message: 'fetch failed', cause: { message: 'bad port' } })
   })
 
-  test('gives a session that is signed in, and a fetch with its token [F118]', async () => {
+  test('gives a session that is signed in, and a fetch with its token', async () => {
     expect(service.session.state.status).toBe('signed-in')
     expect((await search(service)).status).toBe(200)
     expect((await service.send(`${service.baseUrl}${models}`, { method: 'POST' })).status).toBe(401)
   })
 
-  test('moves the clock of the service and of the session together, as often as a test wants [F118]', async () => {
+  test('moves the clock of the service and of the session together, as often as a test wants', async () => {
     const before = refreshesOf(service)
     for (let round = 0; round < 3; round++) {
       service.advance(hourMs)
@@ -41,7 +41,7 @@ describe('testService', () => {
     expect(service.clock.wallMs()).toBeGreaterThan(Date.now() + 2 * hourMs)
   })
 
-  test('holds requests, so that a test can act while they are in progress [F118 F045]', async () => {
+  test('holds requests, so that a test can act while they are in progress', async () => {
     service.advance(hourMs)
     const held = service.hold('/auth/v1/token')
     const call = codeOf(service.session.getAccessToken())
@@ -55,7 +55,7 @@ describe('testService', () => {
     expect((await search(service)).status).toBe(200)
   })
 
-  test('signs in another user, and back, also in parallel [F118]', async () => {
+  test('signs in another user, and back, also in parallel', async () => {
     const first = subject(service.session)
     const [rui, ada] = await Promise.all([service.login('rui@demo.example'), service.login()])
     await service.session.signIn(rui)
@@ -72,7 +72,7 @@ describe('testService', () => {
     expect(service.dev.autoApproved()).toBeUndefined()
   })
 
-  test('makes requests fail with the faults of the service [F118]', async () => {
+  test('makes requests fail with the faults of the service', async () => {
     service.dev.addFault({ match: { path: models }, effect: { status: 503 }, times: 1 })
     expect((await search(service)).status).toBe(503)
     expect((await search(service)).status).toBe(200)
@@ -82,7 +82,7 @@ describe('testService', () => {
     await service.signIn()
   })
 
-  test('listens on loopback for other processes, with the options of their apps and a shared storage [F118 F119]', async () => {
+  test('listens on loopback for other processes, with the options of their apps and a shared storage', async () => {
     const storage = memoryStorage()
     await using(testService({ transport: 'loopback', storage }), async (listening) => {
       const other = createSession(createAuthConfig(listening.options), { storage })
@@ -92,7 +92,7 @@ describe('testService', () => {
     })
   })
 
-  test('signs in to a backend without a browser [F118]', async () => {
+  test('signs in to a backend without a browser', async () => {
     await using(testService({ client: 'confidential' }), async (confidential) => {
       const secrets = ['a-secret-of-this-test-that-is-long-enough']
       const backend = createBackend({ ...confidential.options, sessions: memoryStorage(), secrets })
@@ -116,7 +116,7 @@ describe('testService', () => {
     })
   })
 
-  test('has no cookie of a backend whose callback failed, also if the login could be finished later [F118]', async () => {
+  test('has no cookie of a backend whose callback failed, also if the login could be finished later', async () => {
     await using(testService({ client: 'confidential' }), async (confidential) => {
       const down = (): never => {
         throw new Error('down')
@@ -142,7 +142,7 @@ describe('testService', () => {
     await expect(call).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringMatching(message) })
   })
 
-  test('refuses a user whom the service does not let in, and says how it responded [F118]', async () => {
+  test('refuses a user whom the service does not let in, and says how it responded', async () => {
     await expect(service.login('ola@other.example')).rejects.toMatchObject({ code: 'login_failed' })
     service.dev.addFault({ match: { path: '/auth/v1/authorize' }, effect: { status: 503 }, times: 1 })
     const message = expect.stringContaining('it responded with 503')
@@ -156,7 +156,7 @@ describe('testService', () => {
 describe('holdRequests', () => {
   const answer: typeof fetch = async () => Response.json({})
 
-  test('holds the requests of a path until they are released, and no others [F118]', async () => {
+  test('holds the requests of a path until they are released, and no others', async () => {
     const held = holdRequests(answer, '/token')
     expect((await held.fetch('https://example.com/api')).status).toBe(200)
     const calls = [held.fetch('https://example.com/token'), held.fetch(new Request('https://example.com/token/2'))]
@@ -167,7 +167,7 @@ describe('holdRequests', () => {
     expect((await held.fetch('https://example.com/token')).status).toBe(200)
   })
 
-  test('rejects a held request with the reason of its signal [F118]', async () => {
+  test('rejects a held request with the reason of its signal', async () => {
     const held = holdRequests(answer)
     const stop = new AbortController()
     const call = held.fetch('https://example.com/', { signal: stop.signal })

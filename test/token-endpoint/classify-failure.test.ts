@@ -7,7 +7,7 @@ test.each([
   [199, 'ambiguous'],
   [300, 'config'],
   [399, 'config'],
-])('the status %d is %s, also with an error in its body [C-046]', (status, outcome) => {
+])('the status %d is %s, also with an error in its body', (status, outcome) => {
   const body = { error: 'invalid_grant' }
   expect(classify('refresh_token', { status, media: 'json', body })).toBe(outcome)
 })

@@ -1,10 +1,9 @@
-// Tests src/internal/read-at-most.ts.
 import { refreshTokens } from 'agent-auth'
 import { expect, test } from 'vitest'
 import { readTextAtMost } from '../../src/internal/read-at-most.ts'
 import { setUp, tokens } from '../support/one-session.ts'
 
-test('chunks without a byte do not hold the process [C-037 C-049]', async () => {
+test('chunks without a byte do not hold the process', async () => {
   const body = (): ReadableStream<Uint8Array> =>
     new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(0)) })
   const answer = (): Response => new Response(body(), { headers: { 'content-type': 'application/json' } })
@@ -12,7 +11,7 @@ test('chunks without a byte do not hold the process [C-037 C-049]', async () => 
   await expect(refreshTokens(config, tokens())).rejects.toMatchObject({ code: 'response_too_large' })
 })
 
-test('a chunk without a byte counts as one byte [C-049]', async () => {
+test('a chunk without a byte counts as one byte', async () => {
   const chunks = ['ab', '', ''].map((text) => new TextEncoder().encode(text))
   const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     for (const chunk of chunks) controller.enqueue(chunk)

@@ -185,31 +185,28 @@ describe('the outcome table', () => {
   }
   const usable = /^[a-z_]+$/
 
-  it.each(cases)(
-    'the response %s has its outcome for each grant [C-052 C-046 C-047]',
-    async (_, { answer, verdicts }) => {
-      answerWith(answer)
-      const [status, , body] = answer
-      const sent = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
-      for (const grant of ['exchange', 'refresh'] as const) {
-        const { events, config } = observed()
-        const call =
-          grant === 'exchange' ? exchangeCode(config, await grantFor(config)) : refreshTokens(config, tokensWith())
-        const error = await failure(call)
-        const [outcome, code, retryable] = verdicts[grant]
-        expect(error, grant).toMatchObject({ code, retryable, details: { outcome } })
-        expect(error.status).toBe(status)
-        expect(error.message.length).toBeLessThanOrEqual(160)
-        expect(error.cause).toBeUndefined()
-        expect(events).toMatchObject([{ type: 'token_request', outcome, status, origin: 'https://auth.example.com' }])
-        const named = error.details?.error
-        if (named !== undefined) expect(named).toBe(sent)
-        else if (outcome === 'terminal' || outcome === 'config') expect(String(sent ?? '')).not.toMatch(usable)
-      }
-    },
-  )
+  it.each(cases)('the response %s has its outcome for each grant', async (_, { answer, verdicts }) => {
+    answerWith(answer)
+    const [status, , body] = answer
+    const sent = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
+    for (const grant of ['exchange', 'refresh'] as const) {
+      const { events, config } = observed()
+      const call =
+        grant === 'exchange' ? exchangeCode(config, await grantFor(config)) : refreshTokens(config, tokensWith())
+      const error = await failure(call)
+      const [outcome, code, retryable] = verdicts[grant]
+      expect(error, grant).toMatchObject({ code, retryable, details: { outcome } })
+      expect(error.status).toBe(status)
+      expect(error.message.length).toBeLessThanOrEqual(160)
+      expect(error.cause).toBeUndefined()
+      expect(events).toMatchObject([{ type: 'token_request', outcome, status, origin: 'https://auth.example.com' }])
+      const named = error.details?.error
+      if (named !== undefined) expect(named).toBe(sent)
+      else if (outcome === 'terminal' || outcome === 'config') expect(String(sent ?? '')).not.toMatch(usable)
+    }
+  })
 
-  it('has at least sixty rows, of every class [C-052]', () => {
+  it('has at least sixty rows, of every class', () => {
     expect(cases.length).toBeGreaterThanOrEqual(60)
     const classes = new Set(cases.map(([, { verdicts }]) => verdicts.refresh[0]))
     expect([...classes].sort()).toEqual(['ambiguous', 'busy', 'config', 'foreign', 'terminal'])
@@ -220,7 +217,7 @@ describe('the outcome table', () => {
     [201, { access_token: 'x' }],
     [200, { access_token: 'x', error: null, error_description: null }],
     [200, { access_token: 'x', error: '' }],
-  ])('%d %j is a success [C-046 C-041]', async (status, body) => {
+  ])('%d %j is a success', async (status, body) => {
     answerWith([status, json, body])
     const { events, config } = observed()
     expect(await exchangeCode(config, await grantFor(config))).toMatchObject({ accessToken: 'x' })
@@ -231,18 +228,15 @@ describe('the outcome table', () => {
     ])
   })
 
-  it.each([202, 203, 204, 205, 206, 207, 208, 226, 299])(
-    '%d is no success, with any body [C-046 F026]',
-    async (status) => {
-      answerWith([status, json, { access_token: 'x' }])
-      const { config } = observed()
-      expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({ code: 'response_invalid', status })
-      expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({
-        code: 'exchange_interrupted',
-        status,
-      })
-    },
-  )
+  it.each([202, 203, 204, 205, 206, 207, 208, 226, 299])('%d is no success, with any body', async (status) => {
+    answerWith([status, json, { access_token: 'x' }])
+    const { config } = observed()
+    expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({ code: 'response_invalid', status })
+    expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({
+      code: 'exchange_interrupted',
+      status,
+    })
+  })
 
   it.each([
     { error: 'x', access_token: 'y' },
@@ -251,7 +245,7 @@ describe('the outcome table', () => {
     { error: true, access_token: 'y' },
     { error: ['x'], access_token: 'y' },
     { error: 'Something Else', access_token: 'y' },
-  ])('200 %j is an error [C-047]', async (body) => {
+  ])('200 %j is an error', async (body) => {
     answerWith([200, json, body])
     const { events, config } = observed()
     await failure(refreshTokens(config, tokensWith()))
@@ -259,7 +253,7 @@ describe('the outcome table', () => {
     expect(events.map((event) => event.type === 'token_request' && event.outcome)).not.toContain('ok')
   })
 
-  it('an error code that is text of another kind is not repeated, since it may be an echo [C-052 C-051]', async () => {
+  it('an error code that is text of another kind is not repeated, since it may be an echo', async () => {
     const echo = secret('echoed token')
     const codes = [echo, 'UPPER', 'rate-limit', 'too_many_requests_429']
     for (const error of [...codes, `invalid token ${echo}`, 'a'.repeat(65), '<b>']) {
@@ -273,7 +267,7 @@ describe('the outcome table', () => {
     }
   })
 
-  it('a 1 MB error_description is more than is read [C-024 C-052]', async () => {
+  it('a 1 MB error_description is more than is read', async () => {
     answerWith([400, json, { error: 'invalid_grant', error_description: 'a'.repeat(1_000_000) }])
     const { config } = observed()
     expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({
@@ -282,7 +276,7 @@ describe('the outcome table', () => {
     })
   })
 
-  it('an error_description within bounds is not part of the error [C-024]', async () => {
+  it('an error_description within bounds is not part of the error', async () => {
     answerWith([400, json, { error: 'invalid_grant', error_description: `${'a'.repeat(200_000)}` }])
     const { config } = observed()
     const error = await failure(refreshTokens(config, tokensWith()))
@@ -309,7 +303,7 @@ describe('Retry-After', () => {
     ['xx GMT', undefined],
     ['2026-01-01', undefined],
     [undefined, undefined],
-  ])('%j: %s ms [F042 C-052]', async (value, expected) => {
+  ])('%j: %s ms', async (value, expected) => {
     answerWith([503, json, {}], value === undefined ? {} : { 'retry-after': value })
     const error = await failure(refreshTokens(configWith({ clock }), tokensWith()))
     expect(error.details).toEqual({ outcome: 'busy', ...(expected !== undefined && { retryAfterMs: expected }) })
@@ -325,7 +319,7 @@ const remedies: [error: string, remedy: string][] = [
 ]
 
 describe('the message of a refusal', () => {
-  it.each(remedies)('names %s and says who has to do what [C-046]', async (error, remedy) => {
+  it.each(remedies)('names %s and says who has to do what', async (error, remedy) => {
     answerWith([400, json, { error }])
     const config = configWith()
     for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())])
@@ -338,7 +332,7 @@ describe('the message of a refusal', () => {
   it.each<[string, string | undefined, string]>([
     ['without a secret', undefined, 'If it is a confidential client, set clientSecret.'],
     ['with a secret', 'secret', 'Check clientSecret (none for a public client) and basicEncoding.'],
-  ])('names invalid_client %s and what else to check [C-046]', async (_, clientSecret, more) => {
+  ])('names invalid_client %s and what else to check', async (_, clientSecret, more) => {
     answerWith([401, json, { error: 'invalid_client' }])
     const known = 'Developer: check clientId (still known?).'
     const error = await failure(refreshTokens(configWith({ clientSecret }), tokensWith()))
@@ -349,7 +343,7 @@ describe('the message of a refusal', () => {
     expect(error.message.length).toBeLessThanOrEqual(160)
   })
 
-  it('names invalid_grant, which only the user can do something about [C-046]', async () => {
+  it('names invalid_grant, which only the user can do something about', async () => {
     answerWith([400, json, { error: 'invalid_grant' }])
     const config = configWith()
     for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())])
@@ -360,7 +354,7 @@ describe('the message of a refusal', () => {
   })
 
   it.each(['something_new', 'constructor', 'a_text_that_could_be_a_token'])(
-    'does not quote %s, which is not registered [C-024]',
+    'does not quote %s, which is not registered',
     async (error) => {
       answerWith([400, json, { error }])
       const refused = await failure(refreshTokens(configWith(), tokensWith()))
@@ -384,24 +378,24 @@ describe('the message of a request that did not reach a token endpoint', () => {
     [404, html, page],
     [200, html, page],
     [405, 'text/plain', 'Method Not Allowed'],
-  ])('%d %s names the origin and the options to check [C-052]', async (...answer) => {
+  ])('%d %s names the origin and the options to check', async (...answer) => {
     answerWith(answer)
     const seen = `https://auth.example.com responded with ${answer[0]} and no JSON. ${checked} This network may require a sign-in.`
     expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
   })
 
-  it('a JSON 404 names the origin and the options to check [C-052]', async () => {
+  it('a JSON 404 names the origin and the options to check', async () => {
     answerWith([404, json, { detail: 'Not Found' }])
     expect(await messages()).toEqual(Array(2).fill(`https://auth.example.com responded with 404. ${checked}`))
   })
 
-  it('a 200 without a token says so [C-052]', async () => {
+  it('a 200 without a token says so', async () => {
     answerWith([200, json, {}])
     const seen = 'The token endpoint responded with 200 and no usable token.'
     expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
   })
 
-  it('a port on which nothing listens is named, with the options to check [D-13]', async () => {
+  it('a port on which nothing listens is named, with the options to check', async () => {
     const closed = createServer()
     const port = await listen(closed)
     await new Promise((resolve) => closed.close(resolve))
@@ -412,7 +406,7 @@ describe('the message of a request that did not reach a token endpoint', () => {
     expect(details).toEqual({ outcome: 'not_sent' })
   })
 
-  it('a connection that breaks off, or a response that CORS hides, names the origin and the options to check [D-13]', async () => {
+  it('a connection that breaks off, or a response that CORS hides, names the origin and the options to check', async () => {
     server.use(http.post(tokenUrl, () => HttpResponse.error()))
     const seen = `https://auth.example.com did not respond, or CORS or CSP connect-src refuses this page. ${checked}`
     expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
