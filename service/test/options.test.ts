@@ -19,7 +19,7 @@ import type { OptionEntry } from '../src/option-entry.ts'
 import { variableOf } from '../src/option-entry.ts'
 import { serviceOptions } from '../src/options.ts'
 import type { ServiceOptions } from '../src/service-options.ts'
-import { startService } from './start.ts'
+import { startService } from './support/start.ts'
 
 const readme = await readFile(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8')
 

@@ -12,8 +12,8 @@ import {
   refuseRegistration,
   registeredPageOrigin,
 } from '../src/redirect-uris.ts'
-import { authorizeUrl, Browser, clientOf } from './login.ts'
-import { createService } from './start.ts'
+import { authorizeUrl, Browser, clientOf } from './support/login.ts'
+import { createService } from './support/start.ts'
 
 const registered = 'http://127.0.0.1/a/cb'
 

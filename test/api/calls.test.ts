@@ -10,7 +10,7 @@ import {
 } from 'agent-auth'
 import { createService, type Service } from 'agent-service'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Browser, clientOf, consentPath, personOf, signInPath } from '../../service/test/login.ts'
+import { Browser, clientOf, consentPath, personOf, signInPath } from '../../service/test/support/login.ts'
 import { registerSecret } from '../support/canary.ts'
 
 interface Seen {

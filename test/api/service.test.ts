@@ -3,7 +3,7 @@ import { type AgentApi, type CallOptions, createAgentApi } from 'agent-auth/api'
 import { createService, type Service } from 'agent-service'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createReader } from '../../docs/snippets/api-client/create.ts'
-import { clientOf } from '../../service/test/login.ts'
+import { clientOf } from '../../service/test/support/login.ts'
 import { apiFailure, sessionAt } from '../support/api-client.ts'
 import { failure } from '../support/token-flow.ts'
 

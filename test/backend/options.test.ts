@@ -1,7 +1,7 @@
 // Also tests src/backend/context.ts, src/backend/cookies/pending-login-keys.ts.
 import { memoryStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
-import { clientOf } from '../../service/test/login.ts'
+import { clientOf } from '../../service/test/support/login.ts'
 import { rigOf } from '../support/rig-of.ts'
 import { failure } from '../support/token-flow.ts'
 import { backendWith } from '../support/wrong-calls.ts'

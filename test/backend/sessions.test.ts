@@ -1,7 +1,7 @@
 import { createAuthConfig, createSession, memoryStorage } from 'agent-auth'
 import type { BackendSession } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
-import { clientOf, personOf } from '../../service/test/login.ts'
+import { clientOf, personOf } from '../../service/test/support/login.ts'
 import { type BackendRig, guard, searchPath, statusAndCode, steppedStorage } from '../support/backend-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
 import { failure } from '../support/token-flow.ts'

@@ -3,7 +3,7 @@ import { readClaims, type Tokens } from 'agent-auth'
 import { createService } from 'agent-service'
 import { SignJWT } from 'jose'
 import { expect, it, onTestFinished } from 'vitest'
-import { personOf } from '../../service/test/login.ts'
+import { personOf } from '../../service/test/support/login.ts'
 import { sessionAt } from '../support/api-client.ts'
 import { tokensWith } from '../support/token-flow.ts'
 

@@ -13,7 +13,7 @@ import {
 } from 'agent-auth'
 import { createService, type Service, type ServiceOptions } from 'agent-service'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Browser, clientOf, consentPath, personOf, signInPath } from '../../service/test/login.ts'
+import { Browser, clientOf, consentPath, personOf, signInPath } from '../../service/test/support/login.ts'
 import { assertNoLeak, registerSecret } from '../support/canary.ts'
 import { failure } from '../support/token-flow.ts'
 

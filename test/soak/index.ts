@@ -122,11 +122,11 @@ export const soaks: readonly Soak[] = [
     'test/storage/jwe.test.ts',
     'test/backend/read-cookies.test.ts',
     'test/backend/routes.test.ts',
-    'service/test/basic.test.ts',
-    'service/test/query.test.ts',
-    'service/test/form.test.ts',
-    'service/test/json.test.ts',
-    'service/test/filters.test.ts',
+    'service/test/token/basic.test.ts',
+    'service/test/http/query.test.ts',
+    'service/test/http/form.test.ts',
+    'service/test/http/json.test.ts',
+    'service/test/api/filters.test.ts',
     'service/test/redirect-uris.test.ts',
   ]),
   tests('addresses', 'P-14 addresses made of URLs of the API and hostile parts', 100_000, [
@@ -137,15 +137,15 @@ export const soaks: readonly Soak[] = [
     'test/browser/bad-days.test.ts',
   ]),
   tests('logins', 'C-001 logins without a repeated verifier or state', 100_000, ['test/core/authorize.test.ts']),
-  tests('slow-clients', 'S-085 200 calls beside 500 slow clients', 20, ['service/test/slow-clients.test.ts']),
+  tests('slow-clients', 'S-085 200 calls beside 500 slow clients', 20, ['service/test/server/slow-clients.test.ts']),
   tests('bombs', 'P-18 answers of 200 MB, five at a time', 10, ['test/processes/token-endpoint.sockets.test.ts']),
   tests('tabs-frozen', 'C-072 a tab that is frozen while it has the lock, and goes on', 50, [
     'test/browser/tabs.lifecycle.test.ts',
   ]),
   tests('sign-outs', 'P-19 a sign-out seen in 10 tabs, three storages', 200, ['test/browser/tabs.test.ts']),
-  tests('tenants', 'P-20 random operations of five tenants', 100_000, ['service/test/tenants.random.test.ts']),
+  tests('tenants', 'P-20 random operations of five tenants', 100_000, ['service/test/store/tenants.random.test.ts']),
   tests('injections', 'P-21 hostile texts in each field of the pages and the token endpoint', 500, [
-    'service/test/injection.auth.test.ts',
+    'service/test/authorize/injection.auth.test.ts',
   ]),
 ]
 

@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { killStorm } from '../../service/test/kill-storm.ts'
-import type { ProcessOptions } from '../../service/test/processes.ts'
-import { bundleCommand } from '../../service/test/processes.ts'
+import { killStorm } from '../../service/test/support/kill-storm.ts'
+import type { ProcessOptions } from '../../service/test/support/processes.ts'
+import { bundleCommand } from '../../service/test/support/processes.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import type { Soak } from './index.ts'
 
-/** SIGKILLs under load, with a look at every family after each (service/test/kill-storm.ts). */
+/** SIGKILLs under load, with a look at every family after each (service/test/support/kill-storm.ts). */
 export async function soakKills(
   database: 'libsql' | 'postgres',
   { rounds, onRound }: Parameters<Soak['run']>[0],

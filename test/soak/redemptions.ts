@@ -1,5 +1,5 @@
-import { redeemTogether } from '../../service/test/parallel-redemptions.ts'
-import { bundleCommand, startCluster } from '../../service/test/processes.ts'
+import { redeemTogether } from '../../service/test/support/parallel-redemptions.ts'
+import { bundleCommand, startCluster } from '../../service/test/support/processes.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import type { Soak } from './index.ts'
 

@@ -1,5 +1,5 @@
 import { assemble } from '../../service/src/server/create-service.ts'
-import { timingContests } from '../../service/test/timing.ts'
+import { timingContests } from '../../service/test/support/timing.ts'
 import type { Soak } from './index.ts'
 
 const mostApart = 0.05

@@ -16,7 +16,7 @@ import {
 } from 'agent-auth/api'
 import type { Service } from 'agent-service'
 import { onTestFinished } from 'vitest'
-import { clientOf, personOf } from '../../service/test/login.ts'
+import { clientOf, personOf } from '../../service/test/support/login.ts'
 import { registerSecret, secret } from './canary.ts'
 import { failure } from './token-flow.ts'
 import { type Script, startWire, type Wire } from './wire.ts'

@@ -1,7 +1,7 @@
 import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
 import { type Backend, type BackendEvent, type BackendOptions, createBackend } from 'agent-auth/backend'
 import { createService, type Service, type ServiceOptions } from 'agent-service'
-import { clientOf, personOf } from '../../service/test/login.ts'
+import { clientOf, personOf } from '../../service/test/support/login.ts'
 import { registerSecret } from './canary.ts'
 import { type CookieJar, cookieHeader, keepCookies } from './cookie-jar.ts'
 

@@ -11,7 +11,7 @@ const starters: Record<ServerName, () => Promise<RunningServer>> = {
   postgres: async () => (await import('./postgres-server.ts')).startPostgres({ data: 'memory' }),
   redis: async () => (await import('./redis-server.ts')).startRedis(),
   command: async () => {
-    const { file, remove } = await (await import('../../service/test/processes.ts')).bundleCommand()
+    const { file, remove } = await (await import('../../service/test/support/processes.ts')).bundleCommand()
     return { url: file, stop: remove }
   },
   package: async () => {

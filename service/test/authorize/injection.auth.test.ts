@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { runs, soakShare } from '../../../test/support/runs.ts'
+import type { Client, Person, Service } from '../../src/index.ts'
+import type { Assembly } from '../../src/server/create-service.ts'
+import { rawDatabase } from '../../src/store/database.ts'
+import { injectionCorpus } from '../support/injection-corpus.ts'
+import type { Callback, Page } from '../support/login.ts'
+import {
+  authorize,
+  authorizeUrl,
+  Browser,
+  clientOf,
+  consentPath,
+  exchange,
+  login,
+  personOf,
+  signInPath,
+} from '../support/login.ts'
+import { assemble, isOnPostgres } from '../support/start.ts'
+import { observe } from '../support/statements.ts'
+
+// Here the database is asked for hashes and ids; the searches of injection.api.test.ts see all 500 strings
+// in every run. Here an ordinary run takes a part, and npm run soak all of them.
+const share = soakShare() > 0 ? 1 : isOnPostgres() ? 20 : 5
+const corpus = injectionCorpus().filter((_, index) => index % share === 0)
+const { options } = runs(corpus.length, 500)
+const clientsPath = '/auth/v1/clients'
+const callback = 'https://app.demo.example/callback'
+
+let assembly: Assembly
+let service: Service
+let ada: Person
+let publicClient: Client
+let confidential: Client
+let before: string
+const sql = new Set<string>()
+
+beforeAll(async () => {
+  assembly = await assemble({ dev: 'on' })
+  service = assembly.service
+  ada = personOf(service, 'ada')
+  publicClient = clientOf(service, 'Demo public')
+  confidential = clientOf(service, 'Demo confidential')
+  observe(assembly, { before: (statement) => void sql.add(statement.sql) })
+  before = await registered()
+  // Nothing expires, however long the strings take here.
+  service.dev.freeze()
+})
+beforeEach(() => service.dev.autoApprove(undefined))
+afterAll(() => service.close())
+
+async function registered(): Promise<string> {
+  const db = rawDatabase(assembly.context.store.db)
+  const tables = ['tenants', 'people', 'clients', 'client_approvals', 'client_redirect_uris', 'service_keys'] as const
+  const rows = await Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
+  // In no order: PostgreSQL moves a row that was locked by an update.
+  return JSON.stringify(rows.map((found) => found.map((row) => JSON.stringify(row)).sort()))
+}
+
+/** Guesses are slowed down; here all of them have to get through. */
+function forgetFailures(): void {
+  for (const throttle of Object.values(assembly.context.throttles)) throttle.clear()
+}
+
+/** Nothing unexpected, nothing of the text as markup, and no header that it brought along. */
+function expectHarmless(page: Page | { response: Response; html: string }, text: string, statuses: number[]): void {
+  const { response, html } = page
+  // Without `expect` for what is harmless: thousands of those cost as much as the pages.
+  const fail = (harm: string): never => expect.fail(`${JSON.stringify(text)} ${harm}: ${html.slice(0, 300)}`)
+  if (!statuses.includes(response.status)) fail(`is answered ${response.status} instead of ${statuses.join(' or ')}`)
+  if (/[<"]/.test(text) && text.length > 6 && html.includes(text)) fail('is in the page as it is')
+  if (response.headers.has('x-injected')) fail('brought a header along')
+  for (const cookie of response.headers.getSetCookie())
+    if (!/^agent_service_(browser|session)_4001=[\w-]*; /.test(cookie)) fail(`set the cookie ${cookie}`)
+}
+
+test('as client_id and redirect_uri hostile strings get a page and no redirect', options, async () => {
+  service.dev.autoApprove(ada.email)
+  for (const text of corpus) {
+    for (const name of ['client_id', 'redirect_uri']) {
+      const browser = new Browser(service.fetch)
+      const page = await browser.get(authorizeUrl(service, { parameters: { [name]: text } }).url)
+      expectHarmless(page, text, [400])
+      if (page.next !== undefined) expect.fail(`${JSON.stringify(text)} leads to ${page.next}`)
+    }
+  }
+})
+
+test(
+  'as any other authorize parameter hostile strings come back to the client as an error at most',
+  options,
+  async () => {
+    service.dev.autoApprove(ada.email)
+    const browser = new Browser(service.fetch)
+    const send = async (name: string, text: string, state: string): Promise<URLSearchParams> => {
+      const page = await browser.get(authorizeUrl(service, { parameters: { state, [name]: text } }).url)
+      expectHarmless(page, text, [302])
+      const next = page.next ?? ''
+      if (!next.startsWith(`${callback}?`) || !/^[\x21-\x7e]+$/.test(next)) expect.fail(`${text} leads to ${next}`)
+      return new URL(next).searchParams
+    }
+    for (const text of corpus) {
+      const wanted = text.replace(/\p{Cs}/gu, '\ufffd')
+      const granted = await send('state', text, '')
+      expect([...granted.keys()]).toEqual(['code', 'state'])
+      expect(granted.get('state')).toBe(wanted)
+      const expected = { response_type: 'unsupported_response_type', scope: 'invalid_scope' }
+      for (const [name, error] of Object.entries(expected))
+        expect([...(await send(name, text, 's'))]).toEqual([
+          ['error', error],
+          ['state', 's'],
+        ])
+      for (const name of ['code_challenge', 'code_challenge_method'])
+        expect([...(await send(name, text, 's'))]).toEqual([
+          ['error', 'invalid_request'],
+          ['state', 's'],
+        ])
+    }
+  },
+)
+
+test(
+  'as email, password, request, token or decision hostile strings sign no user in and approve nothing',
+  options,
+  async () => {
+    const browser = new Browser(service.fetch)
+    const form = await browser.get(authorizeUrl(service).url)
+    for (const text of corpus) {
+      forgetFailures()
+      expectHarmless(await browser.submit(form, signInPath, { email: text, password: text }), text, [403])
+      expectHarmless(await browser.submit(form, signInPath, { email: ada.email, password: text }), text, [403])
+      expectHarmless(await browser.submit(form, signInPath, { request: text }), text, [400])
+    }
+    forgetFailures()
+    const consent = await browser.submit(form, signInPath, { email: ada.email, password: ada.password })
+    expect(consent.hidden(consentPath).token).toBeDefined()
+    for (const text of corpus) {
+      expectHarmless(await browser.submit(consent, consentPath, { decision: text }), text, [400])
+      expectHarmless(await browser.submit(consent, consentPath, { decision: 'approve', token: text }), text, [400])
+    }
+    expect((await browser.submit(consent, consentPath, { decision: 'approve' })).next).toContain('code=')
+  },
+)
+
+async function post(query: string, body: URLSearchParams | string, authorization?: string) {
+  const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
+  if (typeof body === 'string') headers['content-type'] = 'application/json'
+  const response = await service.fetch(`${service.authUrl}/auth/v1/token?${query}`, { method: 'POST', headers, body })
+  return { response, html: await response.text() }
+}
+
+async function expectRefused(answer: Awaited<ReturnType<typeof post>>, text: string): Promise<void> {
+  expectHarmless(answer, text, [400, 401])
+  const isError = /^\{"error":"[a-z_]+","error_description":"[\x20-\x21\x23-\x5b\x5d-\x7e]*"\}$/.test(answer.html)
+  if (!isError) expect.fail(`${JSON.stringify(text)} is answered ${answer.html}`)
+}
+
+test('in each field of the token endpoint hostile strings are refused', options, async () => {
+  const good: Callback = await authorize(service)
+  const tokens = await login(service)
+  const own = { client_id: publicClient.clientId }
+  const fields = { code: good.code, redirect_uri: good.redirectUri, code_verifier: good.verifier, ...own }
+  const db = rawDatabase(assembly.context.store.db)
+  for (const text of corpus) {
+    forgetFailures()
+    for (const name of Object.keys(fields)) {
+      const body = new URLSearchParams({ ...fields, [name]: text })
+      await expectRefused(await post('grant_type=authorization_code', body), text)
+    }
+    // Five failures would spend the code, which is another row's matter.
+    await db.updateTable('authorization_codes').set({ attempts: 0 }).execute()
+    const refused = [JSON.stringify({ ...own, refresh_token: text }), text]
+    for (const body of [...refused, JSON.stringify({ refresh_token: tokens.refresh_token, client_id: text })]) {
+      await expectRefused(await post('grant_type=refresh_token', body), text)
+    }
+    await expectRefused(await post(`grant_type=${encodeURIComponent(text.replace(/\p{Cs}/gu, ''))}`, '{}'), text)
+    for (const pair of [`${confidential.clientId}:${text}`, `${text}:x`]) {
+      const basic = `Basic ${Buffer.from(pair).toString('base64')}`
+      await expectRefused(await post('grant_type=refresh_token', '{"refresh_token":"x"}', basic), text)
+    }
+  }
+  expect((await exchange(service, good)).status).toBe(200)
+})
+
+test('in each field of the registry hostile strings are a name or nothing', options, async () => {
+  const browser = new Browser(service.fetch)
+  const signIn = await browser.get(service.authUrl + clientsPath)
+  const { email, password } = ada
+  await browser.submit(signIn, `${clientsPath}/sign-in`, { email, password })
+  const form = await browser.get(`${service.authUrl}${clientsPath}/new`)
+  const one = await browser.get(`${service.authUrl}${clientsPath}/${confidential.clientId}`)
+  const own = `${clientsPath}/${confidential.clientId}`
+  const asked = { name: 'Mine', kind: 'public', redirect_uris: callback, password }
+  const names = new Set<string>()
+  for (const text of corpus) {
+    forgetFailures()
+    const named = await browser.submit(form, clientsPath, { ...asked, name: text })
+    expectHarmless(named, text, [200, 422])
+    if (named.status === 200) names.add(text.replace(/\p{Cs}/gu, '\ufffd'))
+    const returning = await browser.submit(form, clientsPath, { ...asked, redirect_uris: text })
+    // An admin may register any https URI, also one of the corpus.
+    expectHarmless(returning, text, [/^https:\/\/[!-~]+$/.test(text) ? returning.status : 422, 422])
+    if (returning.status === 200) names.add(asked.name)
+    expectHarmless(await browser.submit(form, clientsPath, { ...asked, kind: text }), text, [422])
+    expectHarmless(await browser.submit(form, clientsPath, { ...asked, password: text }), text, [403])
+    expectHarmless(await browser.submit(form, clientsPath, { ...asked, token: text }), text, [403])
+    expectHarmless(await browser.submit(one, `${own}/secrets/retire`, { secret: text }), text, [422])
+    expectHarmless(await browser.submit(one, `${own}/activity`, { activity: text }), text, [400])
+    const id = encodeURIComponent(text.replace(/\p{Cs}/gu, '\ufffd'))
+    expectHarmless(await browser.get(`${service.authUrl}${clientsPath}/x${id}`), text, [404])
+  }
+  const db = rawDatabase(assembly.context.store.db)
+  const rows = await db.selectFrom('clients').select(['id', 'name']).where('name', 'not like', 'Demo %').execute()
+  const made = rows.filter(({ name }) => !name.startsWith('Other '))
+  expect(new Set(made.map(({ name }) => name))).toEqual(names)
+  expect(names.size).toBeGreaterThan(corpus.length / 2)
+  const list = await browser.get(service.authUrl + clientsPath)
+  for (const name of names) if (/[<"]/.test(name) && name.length > 6) expect(list.html.includes(name)).toBe(false)
+  const ids = made.map(({ id }) => id)
+  await db.deleteFrom('client_approvals').where('client_id', 'in', ids).execute()
+  await db.deleteFrom('client_redirect_uris').where('client_id', 'in', ids).execute()
+  await db.deleteFrom('clients').where('id', 'in', ids).execute()
+})
+
+test('after all of it no user and no other data are changed, and no text of a statement holds what was sent', async () => {
+  expect((await registered()) === before).toBe(true)
+  const telling = corpus.filter((text) => text.length > 4 && !/^\w*$/.test(text))
+  expect([...sql].filter((statement) => telling.some((text) => statement.includes(text)))).toEqual([])
+  expect(sql.size).toBeGreaterThan(20)
+  expect(sql.size).toBeLessThan(80)
+})
