@@ -33,6 +33,8 @@ export interface AuthConfigOptions {
   authorizationEndpoint?: string | undefined
   /** URL for codes and refresh tokens. Default: `{authUrl}/auth/v1/token`. */
   tokenEndpoint?: string | undefined
+  /** URL that ends the browser's sign-in at the service. Default: `{authUrl}/auth/v1/logout`. */
+  endSessionEndpoint?: string | undefined
   /** If set, `iss` of a callback must equal it. RFC 9207. */
   issuer?: string | undefined
   /** Sets whether a callback must have `iss`. `required` needs `issuer`. Default: `optional`. */
@@ -72,6 +74,8 @@ export interface AuthConfig {
   readonly authorizationEndpoint: string
   /** The option, or its default. */
   readonly tokenEndpoint: string
+  /** The option, or its default. */
+  readonly endSessionEndpoint: string
   /** The option. */
   readonly issuer: string | undefined
   /** The option, or its default. */
@@ -100,6 +104,7 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
   dialect: { oneOf: ['service', 'standard'] },
   authorizationEndpoint: 'string',
   tokenEndpoint: 'string',
+  endSessionEndpoint: 'string',
   issuer: 'string',
   issuerParameter: { oneOf: ['optional', 'required'] },
   fetch: 'function',
@@ -167,6 +172,7 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
     dialect,
     authorizationEndpoint: checked('authorizationEndpoint', authorizationEndpoint),
     tokenEndpoint: checked('tokenEndpoint', tokenEndpoint),
+    endSessionEndpoint: checked('endSessionEndpoint', options.endSessionEndpoint ?? `${authUrl}/auth/v1/logout`),
     issuer,
     issuerParameter,
     timeoutMs,

@@ -4,6 +4,7 @@ export { type BearerFetchOptions, createBearerFetch } from './bearer.ts'
 export { type ReadCallbackOptions, readCallback } from './callback.ts'
 export { readClaims, type TokenClaims } from './claims.ts'
 export { type AuthConfig, type AuthConfigOptions, createAuthConfig } from './config.ts'
+export { type EndSessionUrlOptions, endSessionUrl } from './end-session.ts'
 export {
   AgentAuthError,
   type AgentAuthErrorCode,
