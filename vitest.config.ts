@@ -81,6 +81,7 @@ const config: ViteUserConfig = {
       ...programs.flatMap((program) =>
         program.tag ? [{ name: program.tag, skip: isMissing(program) && skipsTests(program) }] : [],
       ),
+      { name: 'database' },
       { name: 'postgres' },
       { name: 'slow' },
     ],

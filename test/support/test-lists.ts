@@ -1,46 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
 // Which test files a project of vitest.config.ts runs.
 
-/** Tests in which the database has a part: statements, transactions, their failures, or what the types of a row become. */
-export const databaseTests: string[] = [
-  'api/access-mistakes',
-  'api/create-parent-agent',
-  'api/responses',
-  'api/search',
-  'store/beside-a-writer',
-  'store/broken-store',
-  'clients/clients-pages',
-  'token/codes',
-  'authorize/consent',
-  'http/cors-lookup',
-  'store/data-version',
-  'store/earlier-agents',
-  'seed/export',
-  'store/failed-commit',
-  'server/health',
-  'api/injection.api',
-  'authorize/injection.auth',
-  'store/kills',
-  'authorize/login-flow',
-  'telemetry/metrics',
-  'store/migrations',
-  'authorize/open-requests',
-  'store/purge',
-  'token/refresh',
-  'store/replace-password',
-  'dev/reset',
-  'store/revoke-meanwhile',
-  'store/search-indexes',
-  'seed/seeds',
-  'server/several-processes.postgres',
-  'sign-in/sign-in',
-  'api/tenant-load',
-  'store/tenants.random',
-  'api/text-order',
-  'token/token-lookup',
-  'store/trigrams',
-  'store/unavailable',
-  'store/unavailable.postgres',
-].map((name) => `service/test/${name}.test.ts`)
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Tests in which the database has a part. They say so in a line at their top, `// @module-tag database`, and run on both databases. */
+export const databaseTests: string[] = readdirSync(`${root}service/test`, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => `service/test/${file}`)
+  .filter((file) => /^\/\/ @module-tag database$/m.test(readFileSync(root + file, 'utf8')))
 
 /** Rooms of the library whose tests need no other process than their own. */
 export const unitTests: string[] = [

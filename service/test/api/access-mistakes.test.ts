@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { expect, onTestFinished, test } from 'vitest'
 import type { AccessChange, Service } from '../../src/index.ts'
 import { agent, createAgent } from '../support/create-agent.ts'

@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'

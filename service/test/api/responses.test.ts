@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AccessChange, Service } from '../../src/index.ts'
 import { authorize, clientOf, exchange, login, personOf, refresh } from '../support/login.ts'

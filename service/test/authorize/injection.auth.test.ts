@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { runs, soakShare } from '../../../test/support/runs.ts'
 import type { Client, Person, Service } from '../../src/index.ts'

@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import { agentSearch, authorize, callApi, clientOf, exchange, login, refresh } from '../support/login.ts'

@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { expect, onTestFinished, test } from 'vitest'
 import { transact } from '../../src/store/engine/transact.ts'
 import { findAccountByEmail } from '../../src/store/tables/accounts.ts'

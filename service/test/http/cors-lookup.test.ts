@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { CompiledQuery } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { rawDatabase } from '../../src/store/database.ts'

@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { DEFAULT_MIGRATION_TABLE, sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { timersOfWork } from '../../../test/support/timers-of-work.ts'

@@ -1,3 +1,4 @@
+// @module-tag database
 // @module-tag slow
 
 import { afterAll, beforeAll, expect, test } from 'vitest'

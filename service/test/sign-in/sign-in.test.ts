@@ -1,3 +1,5 @@
+// @module-tag database
+
 // Also tests service/src/authorize/request-form.ts, service/src/lifetimes.ts, service/src/sign-in/attempt-sign-in.ts,
 // service/src/sign-in/cookies.ts, service/src/sign-in/interaction-form.ts, service/src/sign-in/sign-in-session.ts,
 // service/src/store/tables/sign-in-sessions.ts.

@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { opaqueDatabase, rawDatabase } from '../../src/store/database.ts'

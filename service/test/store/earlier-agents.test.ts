@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openStore } from '../../src/store/store.ts'

@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'

@@ -1,3 +1,4 @@
+// @module-tag database
 // @module-tag slow
 
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,3 +1,5 @@
+// @module-tag database
+
 // Also tests service/src/store/migrate.ts, service/src/store/migrations/001-api.ts, service/src/store/migrations/001-auth.ts,
 // service/src/store/migrations/002-secret-times.ts, service/src/store/migrations/003-registry-events.ts,
 // service/src/store/migrations/005-search-text.ts, service/src/store/migrations/006-names-as-sent.ts,

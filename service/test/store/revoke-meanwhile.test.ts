@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { expect, onTestFinished, test } from 'vitest'
 import type { RawDatabase } from '../../src/store/database.ts'
 import { rawDatabase } from '../../src/store/database.ts'

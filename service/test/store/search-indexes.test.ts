@@ -1,3 +1,5 @@
+// @module-tag database
+
 import type { KyselyPlugin, OperationNode } from 'kysely'
 import { CompiledQuery, createQueryId, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'

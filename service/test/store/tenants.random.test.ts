@@ -1,3 +1,4 @@
+// @module-tag database
 // @module-tag slow
 
 // Also tests service/src/store/tenant-store.ts.

@@ -1,3 +1,5 @@
+// @module-tag database
+
 // Also tests service/src/store/engine/engine.ts, service/src/store/engine/libsql-trigrams.ts,
 // service/src/store/engine/postgres-trigrams.ts, service/src/store/index-agents.ts,
 // service/src/store/tables/tenant/agents-with-trigrams.ts, service/src/store/tables/tenant/candidates.ts,

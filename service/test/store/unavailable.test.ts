@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { expect, onTestFinished, test } from 'vitest'
 import { databaseFailureOf } from '../../src/store/engine/failures.ts'
 import { authorizeUrl, Browser, clientOf, refresh } from '../support/login.ts'

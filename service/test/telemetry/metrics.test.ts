@@ -1,3 +1,5 @@
+// @module-tag database
+
 // Also tests service/src/http/middleware/host-guard.ts, service/src/server/gauges.ts, service/src/server/operations.ts,
 // service/src/telemetry/recorder.ts, service/src/telemetry/telemetry.ts.
 import { expect, onTestFinished, test } from 'vitest'

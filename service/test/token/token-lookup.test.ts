@@ -1,3 +1,5 @@
+// @module-tag database
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hashToken } from '../../src/credentials/secrets.ts'
 import type { Service } from '../../src/index.ts'
