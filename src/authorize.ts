@@ -4,8 +4,7 @@ import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { base64url, randomText } from './internal/base64url.ts'
 import { maxStateLength, minStateLength } from './internal/limits.ts'
-import { present } from './internal/present.ts'
-import { redacted } from './internal/redacted.ts'
+import { present, redacted } from './internal/plain-object.ts'
 import { sameOriginPath } from './return-url.ts'
 
 /** A login whose callback has not come: plain and serialisable. Store it where only this user's browser or session can read it. */

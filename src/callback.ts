@@ -6,7 +6,7 @@ import { createGrant, type Grant } from './grant.ts'
 import { attempt } from './internal/attempt.ts'
 import { systemClock } from './internal/clock.ts'
 import { maxCodeLength, maxErrorLength, maxErrorTextLength, maxLoginMs } from './internal/limits.ts'
-import { present } from './internal/present.ts'
+import { present } from './internal/plain-object.ts'
 import { isTemporary, remedyFor } from './oauth-error-codes.ts'
 
 const protocolNames = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss'] as const

@@ -1,6 +1,5 @@
 import { attempt } from './internal/attempt.ts'
-import { parseObject } from './internal/json-object.ts'
-import { present } from './internal/present.ts'
+import { parseObject, present } from './internal/plain-object.ts'
 
 /** What an access token says about its user. Fit for display, never for a decision about access: it is not verified. */
 export interface TokenClaims {

@@ -1,5 +1,3 @@
-import { present } from './internal/present.ts'
-
 /**
  * The codes of all failures. Branch on them, because messages can change. docs/errors.md has a section for each, which says whether
  * it is `retryable`.
@@ -101,3 +99,4 @@ export class AgentAuthError extends Error {
 export function isAgentAuthError(value: unknown): value is AgentAuthError {
   return typeof value === 'object' && value !== null && marker in value
 }
+import { present } from './internal/plain-object.ts'

@@ -1,6 +1,5 @@
 import type { PendingLogin } from './authorize.ts'
-import { present } from './internal/present.ts'
-import { redacted } from './internal/redacted.ts'
+import { present, redacted } from './internal/plain-object.ts'
 import type { Tokens } from './tokens.ts'
 
 declare const brand: unique symbol

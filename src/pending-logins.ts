@@ -6,7 +6,7 @@ import { AgentAuthError } from './errors.ts'
 import { attempt } from './internal/attempt.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
 import { maxLoginMs, maxPendingLogins, maxPendingLoginsWaitMs } from './internal/limits.ts'
-import { redacted } from './internal/redacted.ts'
+import { redacted } from './internal/plain-object.ts'
 import { bounded, runLocked, storageFailed } from './storage/time-limits.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 

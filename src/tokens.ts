@@ -1,7 +1,6 @@
 import { attempt } from './internal/attempt.ts'
 import { maxLifetimeS, maxScopeLength, maxTokenLength } from './internal/limits.ts'
-import { present } from './internal/present.ts'
-import { redacted } from './internal/redacted.ts'
+import { present, redacted } from './internal/plain-object.ts'
 
 /** The content of a token response: plain and serialisable, redacted when printed in Node. Times are epoch milliseconds. */
 export interface Tokens {

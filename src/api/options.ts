@@ -3,7 +3,7 @@ import { invalid } from '../config/invalid.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type Clock, systemClock } from '../internal/clock.ts'
 import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
-import { present } from '../internal/present.ts'
+import { present } from '../internal/plain-object.ts'
 
 /** What can be set for all calls, and again for one. */
 export interface CallLimits {

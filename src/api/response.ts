@@ -1,5 +1,5 @@
-import { objectOf, parseObject } from '../internal/json-object.ts'
 import { maxRefusalBytes } from '../internal/limits.ts'
+import { objectOf, parseObject } from '../internal/plain-object.ts'
 import { readTextAtMost } from '../internal/read-at-most.ts'
 import type { AgentApiError, ReceivedResponse, ValidationFault } from './error.ts'
 import { type Effect, type Failure, failureOf } from './failure.ts'

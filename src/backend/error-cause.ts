@@ -1,7 +1,7 @@
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { maxCausePlaces, maxWrappedCauses } from '../internal/limits.ts'
-import { present } from '../internal/present.ts'
+import { present } from '../internal/plain-object.ts'
 
 /**
  * What an event reports of an error. It has only messages of this library, because any other message may quote a header, a

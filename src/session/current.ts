@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../config.ts'
-import { present } from '../internal/present.ts'
+import { present } from '../internal/plain-object.ts'
 import { lifeOf } from '../tokens.ts'
 import { drawMarginMs, type TokenLife } from './freshness.ts'
 import { stateListeners } from './listeners.ts'

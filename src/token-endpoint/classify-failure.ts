@@ -1,5 +1,5 @@
 import { AgentAuthError, type AgentAuthErrorCode, type AgentAuthErrorDetails, isAgentAuthError } from '../errors.ts'
-import { present } from '../internal/present.ts'
+import { present } from '../internal/plain-object.ts'
 import { isTemporary, remedyFor } from '../oauth-error-codes.ts'
 import { hasBearerToken } from '../tokens.ts'
 import { retryAfterMs, type TokenResponse } from './response.ts'

@@ -1,7 +1,7 @@
 import { AgentAuthError } from '../errors.ts'
 import { discardBody } from '../internal/discard-body.ts'
-import { parseObject } from '../internal/json-object.ts'
 import { maxRetryAfterMs, maxTokenResponseBytes } from '../internal/limits.ts'
+import { parseObject } from '../internal/plain-object.ts'
 import { readTextAtMost } from '../internal/read-at-most.ts'
 
 /**

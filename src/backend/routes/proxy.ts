@@ -1,5 +1,5 @@
 import { maxProxiedHeaderBytes, proxyQueueLimits } from '../../internal/limits.ts'
-import { present } from '../../internal/present.ts'
+import { present } from '../../internal/plain-object.ts'
 import type { BackendContext } from '../context.ts'
 import { readSessionCookie } from '../cookies/session-cookie.ts'
 import { crossSite, passesCsrfChecks } from '../csrf.ts'

@@ -1,5 +1,5 @@
 import type { TokenClaims } from '../../claims.ts'
-import { present } from '../../internal/present.ts'
+import { present } from '../../internal/plain-object.ts'
 import type { BackendContext } from '../context.ts'
 import { readSessionCookie } from '../cookies/session-cookie.ts'
 import { errorResponse, jsonResponse } from '../responses.ts'

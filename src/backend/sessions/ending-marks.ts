@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../../config.ts'
 import { randomText } from '../../internal/base64url.ts'
-import { objectOf, parseObject } from '../../internal/json-object.ts'
 import { endingLimits } from '../../internal/limits.ts'
+import { objectOf, parseObject } from '../../internal/plain-object.ts'
 import { succeeds } from '../../internal/timeouts.ts'
 import { isPromise } from '../../session/store.ts'
 import { bounded, storageErrorOf, storageFailed } from '../../storage/time-limits.ts'
