@@ -63,14 +63,7 @@ function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, 
     args: string[],
   ): Promise<boolean> => {
     if (!lease) return run(script, [keyOf(key)], '', ...args)
-    const lock = lockOf(lease.name)
-    try {
-      return await onceKeysMeet(() => run(script, [keyOf(key), lock], lease.owner, ...args))
-    } catch (error) {
-      if (!(error instanceof Error && /^CROSSSLOT/.test(error.message))) throw error
-      // A record of another name is in another slot, for which a Cluster needs two steps.
-      return (await run(scripts.check, [lock], lease.owner)) && run(script, [keyOf(key)], '', ...args)
-    }
+    return onceKeysMeet(() => run(script, [keyOf(key), lockOf(lease.name)], lease.owner, ...args))
   }
   return {
     // A client can read from replicas, which lag behind. A record that is absent there is read again by a script, on the primary.

@@ -237,17 +237,15 @@ describe('a lock in PostgreSQL that is lost', () => {
     return { pool, table, one, two: postgresStorage(connected().pool, { table }), loseLock }
   }
 
-  test('the holder can neither write nor remove, any record', async () => {
+  test('the holder can neither write nor remove', async () => {
     const { one, two, loseLock } = storages()
     await two.setItem('name', 'before')
     await one.withLock('name', async () => {
       await one.setItem('name', 'while held')
       await one.setItem('another', 'while held')
       expect((await loseLock('name')).rowCount).toBe(1)
-      for (const key of ['name', 'another']) {
-        await expect(one.setItem(key, 'after the loss')).rejects.toMatchObject(retryable)
-        await expect(one.removeItem(key)).rejects.toMatchObject(retryable)
-      }
+      await expect(one.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
+      await expect(one.removeItem('name')).rejects.toMatchObject(retryable)
     })
     expect({ name: await two.getItem('name'), another: await two.getItem('another') }).toEqual({
       name: 'while held',

@@ -90,7 +90,7 @@ describe('records', () => {
 
   test('are written and removed with the lease of their task, and without one outside of a task', async () => {
     await storage.setItem('key', 'first')
-    await storage.withLock('name', async () => {
+    await storage.withLock('key', async () => {
       await storage.setItem('key', 'second')
       await storage.removeItem('key')
     })
@@ -98,8 +98,8 @@ describe('records', () => {
     await storage.removeItem('key')
     expect(database.asked.filter(([operation]) => !/acquire|release/.test(operation))).toEqual([
       ['write', 'key', 'first', undefined],
-      ['write', 'key', 'second', 'name'],
-      ['remove', 'key', 'name'],
+      ['write', 'key', 'second', 'key'],
+      ['remove', 'key', 'key'],
       ['write', 'key', 'third', undefined],
       ['read', 'key', 'primary'],
       ['removeIf', 'key', 'third'],
@@ -112,13 +112,33 @@ describe('records', () => {
     ['removal', () => storage.removeItem('key')],
   ])('a %s after the lock was lost does nothing and is storage_failed', async (_, operate) => {
     await storage.setItem('key', 'old')
-    const work = storage.withLock('name', async () => {
+    const work = storage.withLock('key', async () => {
       database.owner = 'another'
       await operate()
     })
     expect(await errorOf(work)).toMatchObject({ code: 'storage_failed', retryable: true })
     expect(database.records.get('key')).toBe('old')
     expect(database.owner).toBe('another')
+  })
+
+  test('code that an app starts in a task writes and removes its own records, also when the lock is free again', async () => {
+    let later: Promise<void> = Promise.resolve()
+    const listener = async (): Promise<void> => {
+      await storage.setItem('statistics', '1')
+      await time.pass(20)
+      await storage.setItem('statistics', '2')
+      await storage.removeItem('statistics')
+    }
+    await storage.withLock('key', async () => {
+      later = listener()
+    })
+    database.owner = 'another'
+    await later
+    expect(database.asked.filter(([operation]) => operation === 'write').map(([, , value]) => value)).toEqual([
+      '1',
+      '2',
+    ])
+    expect(database.records.size).toBe(0)
   })
 
   test('a removal without a lock also removes what is written while it runs', async () => {

@@ -30,9 +30,9 @@ export interface RecordDatabase extends LeaseTable {
 export interface SharedStorage extends TokenStorage {
   /** Returns the record, or null. */
   getItem(key: string): Promise<string | null>
-  /** Stores a record. Within a task of `withLock`, only while that task has the lock. */
+  /** Stores a record. Within a task of `withLock` with the same key, only while that task has the lock. */
   setItem(key: string, value: string): Promise<void>
-  /** Removes a record. Within a task of `withLock`, only while that task has the lock. */
+  /** Removes a record. Within a task of `withLock` with the same key, only while that task has the lock. */
   removeItem(key: string): Promise<void>
   /** Runs the task under the lock. Rejects with `aborted` if the signal fires first, and with `storage_failed`. */
   withLock<T>(name: string, task: () => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>
@@ -40,10 +40,15 @@ export interface SharedStorage extends TokenStorage {
   ready(): Promise<void>
 }
 
-/** Creates a storage whose locks are leases. Writes in a task take effect only while the task has its lease. */
+/** Creates a storage whose locks are leases. A task changes the record of its name only while it has its lease. */
 export function leasedStorage(database: RecordDatabase): SharedStorage {
   // Gives each write the lease of its task, also through a storage that wraps this one.
   const leases = new AsyncLocalStorage<Lease>()
+  // Code of the app, such as an event listener, may begin in a task and go on after it. It writes records of other names.
+  const leaseOf = (key: string): Lease | undefined => {
+    const lease = leases.getStore()
+    return lease?.name === key ? lease : undefined
+  }
   const bounded = <T>(operation: () => Promise<T>): Promise<T> =>
     withTimeout(databaseTimeoutMs, operation()).catch((error) => {
       throw failure(database, error)
@@ -72,11 +77,12 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
       const text = await bounded(() => database.read(encode(key), leases.getStore() ? 'primary' : 'any copy'))
       return text === null ? null : decode(text)
     },
-    setItem: (key, value) => whileHeld(() => database.write(encode(key), encode(value), leases.getStore())),
+    setItem: (key, value) => whileHeld(() => database.write(encode(key), encode(value), leaseOf(encode(key)))),
     async removeItem(key) {
-      const lease = leases.getStore()
-      if (lease) await whileHeld(() => database.remove(encode(key), lease))
-      else await bounded(() => withDeadline(databaseTimeoutMs, (signal) => removeShown(database, encode(key), signal)))
+      const name = encode(key)
+      const lease = leaseOf(name)
+      if (lease) await whileHeld(() => database.remove(name, lease))
+      else await bounded(() => withDeadline(databaseTimeoutMs, (signal) => removeShown(database, name, signal)))
     },
     // One waiter of each process polls the database. The others wait for it.
     withLock: (name, task, { signal } = {}) =>
