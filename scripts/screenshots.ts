@@ -153,9 +153,6 @@ async function visitOthers(service: Service, page: Page, shoot: Shoot): Promise<
   await shoot('login', page)
   await page.goto(`${service.authUrl}/auth/v1/authorize?client_id=nobody`)
   await shoot('error', page)
-  await page.goto(`${service.baseUrl}/docs`)
-  await page.locator('#operations-Models-searchLlmModels').waitFor()
-  await shoot('docs', page)
 }
 
 /** Signed in, with a second tab open. */

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import type { Options } from 'tsup'
@@ -6,19 +6,6 @@ import { defineConfig } from 'tsup'
 
 /** One file instead of 450 modules: most of a start was finding and reading them. libsql is native and stays out. */
 const bundled = ['@hono/node-server', 'hono', 'kysely', 'open', 'zod']
-
-/** The page /docs serves these files. The package also holds 10 MB that no page loads, and a dependency that reports installs. */
-const copied: Record<string, string[]> = {
-  'swagger-ui-dist': [
-    'swagger-ui.css',
-    'swagger-ui-bundle.js',
-    'oauth2-redirect.html',
-    'oauth2-redirect.js',
-    'swagger-ui-bundle.js.LICENSE.txt',
-    'LICENSE',
-    'NOTICE',
-  ],
-}
 
 /** `tsup --no-dts`: JavaScript only, beside whatever types were built before. */
 const fast = process.argv.includes('--no-dts')
@@ -35,7 +22,6 @@ const config: Options | Options[] | ((override: Options) => unknown) = defineCon
   clean: !fast,
   async onSuccess() {
     await writeLicenses()
-    await copyRenderer()
   },
 })
 
@@ -49,14 +35,6 @@ async function writeLicenses(): Promise<void> {
     }),
   )
   await writeFile('dist/third-party-licenses.txt', texts.join('\n\n---\n\n'))
-}
-
-async function copyRenderer(): Promise<void> {
-  await mkdir('dist/swagger-ui', { recursive: true })
-  for (const [name, files] of Object.entries(copied)) {
-    const folder = packageFolder(name)
-    for (const file of files) await copyFile(join(folder, file), join('dist/swagger-ui', file))
-  }
 }
 
 function packageFolder(name: string): string {

@@ -20,7 +20,7 @@ import { unregisteredFix, unregisteredText } from './unregistered-redirect.ts'
 const unknownClient = 'Unknown client_id. The application that sent you here is not registered.'
 const newIds =
   'Was this service restarted without --data, or with other data? Then copy the new .env block into your application.'
-const prefetch = 'Prefetch of this page is not allowed. Open it in the browser.'
+export const prefetchRefused = 'Prefetch of this page is not allowed. Open it in the browser.'
 
 /**
  * GET /auth/v1/authorize (RFC 6749 §4.1.1): checks the request, then shows the sign-in page or the consent page. An unknown client
@@ -30,7 +30,7 @@ const prefetch = 'Prefetch of this page is not allowed. Open it in the browser.'
 export async function authorize(c: Context<HttpEnvironment>): Promise<Response> {
   // HEAD reaches this handler too, and a prefetch is not a user action (S-011).
   if (c.req.raw.method !== 'GET') return methodNotAllowed(c)
-  if (c.req.header('sec-purpose')?.includes('prefetch')) return showError(c, 403, prefetch)
+  if (isPrefetch(c)) return showError(c, 403, prefetchRefused)
   const { store, config } = c.get('service')
   const query = parseQuery(c.req.raw.url)
   const clientId = query.count('client_id') === 1 ? query.get('client_id')?.text : undefined
@@ -82,4 +82,8 @@ function carriedRequest(c: Context<HttpEnvironment>, clientId: string, asked: Au
 export function methodNotAllowed(c: Context<HttpEnvironment>): Promise<Response> {
   c.header('Allow', 'GET')
   return showError(c, 405, 'This URL accepts GET only.')
+}
+
+export function isPrefetch(c: Context<HttpEnvironment>): boolean {
+  return c.req.header('sec-purpose')?.includes('prefetch') === true
 }

@@ -15,7 +15,7 @@ export async function signIn(c: Context<HttpEnvironment>): Promise<Response> {
   if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long. Enter a shorter one.')
   const signedIn = attempt.kind === 'verified' ? await startSignedIn(c, attempt.account) : undefined
   if (signedIn !== undefined) return askConsent(c, { ...form, signedIn, from: 'sign-in form' })
-  return askSignIn(c, { request: form.requestField, ...refusalOf(c, attempt) })
+  return askSignIn(c, { request: form.requestField, email: form.get('email'), ...refusalOf(c, attempt) })
 }
 
 /** POST /auth/v1/sign-in-as, field email: signs a user in without a password, with dev controls only. */

@@ -90,7 +90,7 @@ async function run({ output, framework, opens, options, nameOf }: Command): Prom
 
 /** Opens the dev page or the description. A machine without a browser is warned and goes on. */
 async function openPages({ authUrl, baseUrl }: Service, dev: ServiceOptions['dev']): Promise<void> {
-  const url = dev === 'on' ? `${authUrl}/_dev` : `${baseUrl}/docs`
+  const url = dev === 'on' ? `${authUrl}/_dev` : `${baseUrl}/openapi.json`
   const { default: open } = await import('open')
   await open(url).catch(() =>
     process.stderr.write(`agent-service: warning: no browser could be started; open ${url}\n`),

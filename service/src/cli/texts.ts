@@ -96,5 +96,5 @@ ${clientLines.join('\n')}
 /** Returns the URLs of the pages. They come last, where a terminal shows them. */
 export function placesText({ authUrl, baseUrl }: Service, dev: ServiceOptions['dev']): string {
   const controls = dev === 'on' ? `\n  dev controls   ${authUrl}/_dev` : ''
-  return `\nPages\n  description    ${baseUrl}/docs\n  API clients    ${authUrl}/auth/v1/clients${controls}\n\nStop with Ctrl-C.\n`
+  return `\nPages\n  description    ${baseUrl}/openapi.json\n  API clients    ${authUrl}/auth/v1/clients${controls}\n\nStop with Ctrl-C.\n`
 }

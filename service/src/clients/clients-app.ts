@@ -49,7 +49,7 @@ async function signInToClients(c: Context<HttpEnvironment>): Promise<Response> {
   if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long. Enter a shorter one.')
   const signedIn = attempt.kind === 'verified' ? await startSignedIn(c, attempt.account) : undefined
   if (signedIn !== undefined) return c.redirect(clientsPath, 303)
-  return showClientsSignIn(c, { token: signInToken(c), ...refusalOf(c, attempt) })
+  return showClientsSignIn(c, { token: signInToken(c), email: get('email'), ...refusalOf(c, attempt) })
 }
 
 async function signOutOfClients(c: Context<HttpEnvironment>): Promise<Response> {

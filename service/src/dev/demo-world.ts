@@ -5,13 +5,7 @@ import type { World, WorldClient, WorldPerson } from '../seed/world.ts'
 import { demoAgents, demoGroups } from './demo-agents.ts'
 
 const defaultRedirectUris = {
-  public: [
-    'http://127.0.0.1/callback',
-    'http://[::1]/callback',
-    'http://127.0.0.1:5173/callback',
-    // The page /docs of the API, on any port.
-    'http://127.0.0.1/docs/oauth2-redirect.html',
-  ],
+  public: ['http://127.0.0.1/callback', 'http://[::1]/callback', 'http://127.0.0.1:5173/callback'],
   confidential: ['http://127.0.0.1:3000/auth/callback'],
 } as const
 

@@ -8,9 +8,15 @@ import { componentSchemas, referenceTo } from './schemas.ts'
 
 export interface OpenApiDocument {
   openapi: '3.1.0'
-  info: { title: string; version: string; description: string }
+  info: {
+    title: string
+    version: string
+    description: string
+    contact: { name: string; url: string }
+    license: { name: string; identifier: string }
+  }
   servers: { url: string }[]
-  tags: { name: string }[]
+  tags: { name: string; description: string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, OpenApiOperation>>
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, object> }
@@ -48,13 +54,20 @@ export function openApiDocument({ authUrl, baseUrl }: { authUrl: string; baseUrl
       version: '1.0.0',
       description:
         'Configurable AI agents of a tenant. Every request reads and changes the data of its own tenant only.',
+      contact: { name: 'Agent Management Service', url: authUrl },
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: baseUrl }],
-    tags: [...new Set(endpoints.map(({ operation }) => operation.tag))].map((name) => ({ name })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     security: [{ bearer: [] }, { oauth2: ['api.access'] }],
     paths,
     components: { schemas: componentSchemas(), securitySchemes: securitySchemes(authUrl) },
   }
+}
+
+const tags: Record<Endpoint['operation']['tag'], string> = {
+  'Parent agents': 'Agents of the tenant, with their configuration and context variables.',
+  Models: 'LLM models that the agents of the tenant can use.',
 }
 
 function operationOf({ operation, permission, billing }: Endpoint): OpenApiOperation {

@@ -3,6 +3,7 @@ import { Hono } from 'hono'
 import { failed } from '../api/envelope.ts'
 import { authorize, methodNotAllowed } from '../authorize/authorize.ts'
 import { consent } from '../authorize/consent.ts'
+import { logout } from '../authorize/logout.tsx'
 import { signIn, signInAs, signOut } from '../authorize/sign-in.ts'
 import { clientsPath, createClientsApp } from '../clients/clients-app.ts'
 import type { ServiceContext } from '../context.ts'
@@ -17,7 +18,6 @@ import { recordLogins } from '../http/middleware/record-logins.ts'
 import { requestId } from '../http/middleware/request-id.ts'
 import { strictTransport } from '../http/middleware/strict-transport.ts'
 import { unexpected } from '../http/unexpected-error.ts'
-import { askSignOut, confirmSignOut } from '../sign-in/sign-out.ts'
 import { token } from '../token/token-endpoint.ts'
 import { showError } from '../ui/error.tsx'
 import { apiPathAtAuth, unknownPageFixes } from './mixed-up-addresses.ts'
@@ -54,9 +54,8 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.all('/auth/v1/authorize', methodNotAllowed)
   app.post('/auth/v1/sign-in', signIn)
   if (service.config.dev === 'on') app.post('/auth/v1/sign-in-as', signInAs)
-  app.get('/auth/v1/sign-out', askSignOut)
+  app.get('/auth/v1/logout', logout)
   app.post('/auth/v1/sign-out', signOut)
-  app.post('/auth/v1/sign-out/confirm', confirmSignOut)
   app.post('/auth/v1/consent', consent)
   app.all(tokenPath, token)
   app.route(clientsPath, createClientsApp())

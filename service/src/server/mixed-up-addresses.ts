@@ -28,7 +28,7 @@ export function authPathAtApi(path: string, { authUrl, dev }: Config): string | 
 export function unknownPageFixes(path: string, { authUrl, baseUrl, dev }: Config): readonly string[] {
   if (dev === 'off') return []
   if (loginEndpoint.test(path)) return [`Set authUrl to ${authUrl}, without a path.`]
-  if (/^\/(?:docs|openapi\.json)$/.test(path)) return [`It is on the API: ${baseUrl}${path}`]
+  if (path === '/openapi.json') return [`It is on the API: ${baseUrl}${path}`]
   if (path.startsWith('/.well-known/')) return [`This service publishes no metadata. ${endpointsAt(authUrl)}`]
   if (loginPath.test(path)) return [endpointsAt(authUrl)]
   return [`The dev controls are at ${authUrl}/_dev, the API is at ${baseUrl}.`]

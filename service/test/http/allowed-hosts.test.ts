@@ -9,7 +9,7 @@ async function started(options: ServiceOptions): Promise<Service> {
 }
 
 async function statuses(service: Service, host: string): Promise<number[]> {
-  const urls = [`${service.authUrl}/auth/v1/sign-out`, `${service.baseUrl}/openapi.json`]
+  const urls = [`${service.authUrl}/auth/v1/logout`, `${service.baseUrl}/openapi.json`]
   return Promise.all(urls.map(async (url) => (await service.fetch(url, { headers: { host } })).status))
 }
 

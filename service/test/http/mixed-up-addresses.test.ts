@@ -106,7 +106,7 @@ test('with dev controls, the page of an unknown address says which address is ri
   const text = async (path: string): Promise<string> => (await service.fetch(authUrl + path)).text()
   const endpoints = `The endpoints are ${authUrl}/auth/v1/authorize and ${authUrl}/auth/v1/token.`
   expect(await text('/auth/v1/auth/v1/authorize')).toContain(`Set authUrl to ${authUrl}, without a path.`)
-  expect(await text('/docs')).toContain(`It is on the API: ${baseUrl}/docs`)
+  expect(await text('/openapi.json')).toContain(`It is on the API: ${baseUrl}/openapi.json`)
   expect(await text('/authorize')).toContain(endpoints)
   expect(await text('/.well-known/openid-configuration')).toContain(`This service publishes no metadata. ${endpoints}`)
   expect(await text('/')).toContain(`The dev controls are at ${authUrl}/_dev, the API is at ${baseUrl}.`)

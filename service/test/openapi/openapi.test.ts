@@ -180,3 +180,12 @@ test.each([
   for (const one of columns) expect(await status({ sort: { column: one, desc: true } })).toBe(200)
   expect(await status({ sort: { column: 'created_at' } })).toBe(422)
 })
+
+test('the document has a contact, a license, and a description of each tag', () => {
+  const { info, tags } = document
+  expect(info.contact.url).toBe(assembly.service.authUrl)
+  expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
+  const used = new Set(endpoints.flatMap(({ path }) => operationOf(path).tags))
+  expect(new Set(tags.map(({ name }) => name))).toEqual(used)
+  for (const { description } of tags) expect(description).toMatch(/\.$/)
+})

@@ -270,3 +270,11 @@ test.each([
   })
   expect(answer.status).toBe(status)
 })
+
+test('after a wrong password the form keeps the email address, as text, and asks for the password', async () => {
+  const email = '"ada&co"@demo.example'
+  const { html } = await trySignIn(email, 'wrong-password')
+  expect(html).toContain('value="&quot;ada&amp;co&quot;@demo.example"')
+  expect(/<input[^>]*type="password"[^>]*>/.exec(html)?.[0]).toContain('autofocus')
+  expect(html).not.toContain('wrong-password')
+})

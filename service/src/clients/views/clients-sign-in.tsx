@@ -8,14 +8,15 @@ interface ClientsSignInPage {
   token: string
   status: 200 | 403 | 429 | 503
   problem?: string
+  email?: string | undefined
 }
 
 export function showClientsSignIn(
   c: Context<HttpEnvironment>,
-  { token, status, problem }: ClientsSignInPage,
+  { token, status, problem, email }: ClientsSignInPage,
 ): Promise<Response> {
   const children = (
-    <SignInForm action="/auth/v1/clients/sign-in" problem={problem}>
+    <SignInForm action="/auth/v1/clients/sign-in" problem={problem} email={email}>
       <input type="hidden" name="token" value={token} />
     </SignInForm>
   )

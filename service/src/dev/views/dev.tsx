@@ -59,8 +59,8 @@ export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise
       <Journal {...page} />
       <Accounts {...page} />
       <p>
-        <a href="/auth/v1/clients">Manage API clients</a> · <a href="/auth/v1/sign-out">Sign out</a> ·{' '}
-        <a href={`${baseUrl}/docs`}>API description</a>
+        <a href="/auth/v1/clients">Manage API clients</a> · <a href="/auth/v1/logout">Sign out</a> ·{' '}
+        <a href={`${baseUrl}/openapi.json`}>API description</a>
       </p>
     </>
   )

@@ -8,11 +8,13 @@ type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 interface SignInFormProps {
   action: string
   problem: string | undefined
+  /** The email address that the user entered before. */
+  email: string | undefined
   /** Hidden fields. */
   children: Child
 }
 
-export function SignInForm({ action, problem, children }: SignInFormProps): Html {
+export function SignInForm({ action, problem, email, children }: SignInFormProps): Html {
   return (
     <form method="post" action={action}>
       {problem === undefined ? null : (
@@ -26,19 +28,26 @@ export function SignInForm({ action, problem, children }: SignInFormProps): Html
         id="email"
         name="email"
         type="email"
+        value={email}
         autocomplete="username"
         required
-        autofocus
+        autofocus={email === undefined}
         aria-describedby={problem === undefined ? undefined : 'problem'}
       />
-      <PasswordField />
+      <PasswordField focused={email !== undefined} />
       <button type="submit">Sign in</button>
     </form>
   )
 }
 
+interface PasswordFieldProps {
+  label?: string
+  username?: string
+  focused?: boolean
+}
+
 /** `username` helps a password manager if the form asks for the password alone. */
-export function PasswordField({ label = 'Password', username }: { label?: string; username?: string }): Html {
+export function PasswordField({ label = 'Password', username, focused = false }: PasswordFieldProps): Html {
   return (
     <>
       {username === undefined ? null : <input value={username} autocomplete="username" readonly hidden />}
@@ -50,6 +59,7 @@ export function PasswordField({ label = 'Password', username }: { label?: string
         autocomplete="current-password"
         maxlength={credentialLimits.passwordCharacters}
         required
+        autofocus={focused}
       />
     </>
   )

@@ -9,17 +9,19 @@ export interface SignInPage {
   request: string
   status: 200 | 403 | 429 | 503
   problem?: string
+  /** The email address of a refused attempt. */
+  email?: string | undefined
   /** The users that one click signs in. */
   people: readonly Account[]
 }
 
 export function showSignIn(
   c: Context<HttpEnvironment>,
-  { request, status, problem, people }: SignInPage,
+  { request, status, problem, email, people }: SignInPage,
 ): Promise<Response> {
   const children = (
     <>
-      <SignInForm action="/auth/v1/sign-in" problem={problem}>
+      <SignInForm action="/auth/v1/sign-in" problem={problem} email={email}>
         <input type="hidden" name="request" value={request} />
       </SignInForm>
       {people.length === 0 ? null : <UserChoice request={request} people={people} />}

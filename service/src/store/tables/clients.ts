@@ -1,4 +1,4 @@
-import { matchesRegistered, type PageOrigins, pageOriginsOf } from '../../redirect-uris.ts'
+import { type PageOrigins, pageOriginsOf } from '../../redirect-uris.ts'
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
@@ -166,22 +166,4 @@ const redirectUris = prepare((db, { clientId }: Slots<{ clientId: string }>) =>
 export async function findRedirectUris(db: Db, clientId: string): Promise<string[]> {
   const rows = await redirectUris.all(db, { clientId: lookupText(clientId) })
   return rows.map((row) => row.redirect_uri)
-}
-
-const publicClientsAt = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
-  db
-    .selectFrom('client_redirect_uris as uri')
-    .innerJoin('clients', 'clients.id', 'uri.client_id')
-    .select(['uri.redirect_uri as redirectUri', 'clients.id'])
-    .where((where) => where.or([where('page_origin', '=', origin), where('page_origin', '=', anyPort)]))
-    .where('clients.kind', '=', 'public')
-    .where('clients.active', '=', 1)
-    .orderBy('clients.position'),
-)
-
-/** Finds the id of the first active public client that has this redirect URI. */
-export async function findClientReturningTo(db: Db, redirectUri: string): Promise<string | undefined> {
-  const origins = pageOriginsOf(new URL(redirectUri).origin)
-  const rows = origins === undefined ? [] : await publicClientsAt.all(db, origins)
-  return rows.find((row) => matchesRegistered(redirectUri, row.redirectUri, 'public'))?.id
 }
