@@ -45,7 +45,7 @@ export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageO
   return {
     async getItem(key) {
       const encrypted = await inner.getItem(key)
-      return encrypted == null ? encrypted : read(secrets, key, encrypted)
+      return encrypted == null ? null : read(secrets, key, encrypted)
     },
     async setItem(key, value) {
       const { encrypt } = await encryption()

@@ -22,7 +22,7 @@ export function withLock<T>(
   return storage.withLock?.(name, task, options) ?? inProcessLock(storage, name, task, options)
 }
 
-/** Runs tasks one after the other within this page or process. Rejects with `aborted` if the signal fires before the task runs. */
+/** Runs tasks one after the other within this page or process. Rejects with the reason of the signal if it fires before the task runs. */
 export function inProcessLock<T>(
   storage: TokenStorage,
   name: string,
@@ -32,7 +32,10 @@ export function inProcessLock<T>(
   const names = tails.get(storage) ?? new Map<string, Promise<unknown>>()
   tails.set(storage, names)
   const before = names.get(name) ?? Promise.resolve()
-  const work = abortable(before, signal).then(task)
+  const turn = abortable(before, signal).catch(() => {
+    throw signal?.reason
+  })
+  const work = turn.then(task)
   // A waiter that was aborted is still behind the owner, so that its tail ends with the owner's.
   const tail = Promise.allSettled([before, work]).then(() => {
     if (names.get(name) === tail) names.delete(name)

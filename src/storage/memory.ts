@@ -5,7 +5,7 @@ import type { TokenStorage } from './token-storage.ts'
 export function memoryStorage(): TokenStorage {
   const items = new Map<string, string>()
   const storage: TokenStorage = {
-    getItem: (key) => items.get(key),
+    getItem: (key) => items.get(key) ?? null,
     setItem(key, value) {
       items.set(key, value)
     },

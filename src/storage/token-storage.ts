@@ -15,7 +15,7 @@ export interface TokenStorage {
   removeItem(key: string): MaybePromise<void>
   /**
    * Runs the task while no other client of the records runs one under the same name. If `signal` is aborted before the lock is
-   * acquired, the task does not run. Without this method the lock holds within one page or process.
+   * acquired, the task does not run, and the promise rejects with the reason of the signal. Without this method the lock holds within one page or process.
    */
   withLock?<T>(name: string, task: () => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>
 }

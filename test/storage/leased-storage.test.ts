@@ -230,16 +230,19 @@ describe('the lock', () => {
     expect(operations()).toEqual(['acquire', 'release', 'acquire', 'release'])
   })
 
-  test('a waiter whose signal fires gets aborted, and its task never runs', async () => {
+  test('a waiter whose signal fires gets its reason, and its task never runs', async () => {
     database.owner = 'another'
     const stop = new AbortController()
-    const waiting = codeOf(storage.withLock('name', () => expect.unreachable('it ran'), { signal: stop.signal }))
+    const reason = new Error('left')
+    const waiting = storage
+      .withLock('name', () => expect.unreachable('it ran'), { signal: stop.signal })
+      .catch((error: unknown) => error)
     await time.pass(100)
-    stop.abort()
-    expect(await waiting).toBe('aborted')
+    stop.abort(reason)
+    expect(await waiting).toBe(reason)
   })
 
-  test('a waiter behind a task of this process gets aborted too, before that task ends', async () => {
+  test('a waiter behind a task of this process gets it too, before that task ends', async () => {
     let end = (): void => {}
     const first = storage.withLock(
       'name',
@@ -249,9 +252,12 @@ describe('the lock', () => {
         }),
     )
     const stop = new AbortController()
-    const waiting = codeOf(storage.withLock('name', () => expect.unreachable('it ran'), { signal: stop.signal }))
-    stop.abort()
-    expect(await time.until(waiting)).toBe('aborted')
+    const reason = new Error('left')
+    const waiting = storage
+      .withLock('name', () => expect.unreachable('it ran'), { signal: stop.signal })
+      .catch((error: unknown) => error)
+    stop.abort(reason)
+    expect(await time.until(waiting)).toBe(reason)
     end()
     await first
   })

@@ -26,6 +26,28 @@ export function storageSuite(
       })
     })
 
+    test('an absent record is null, as in Web Storage', async () => {
+      await using(open, async (subject) => {
+        expect(await (await subject.handle()).getItem(key)).toBeNull()
+      })
+    })
+
+    test('a call for the lock rejects with the reason of its signal', async () => {
+      await using(open, async (subject) => {
+        const [holder, waiter] = [await subject.handle(), await subject.handle()]
+        const before = new Error('before')
+        const reason = new Error('left the page')
+        const task = async (): Promise<never> => expect.unreachable('it ran')
+        await expect(waiter.withLock?.(key, task, { signal: AbortSignal.abort(before) })).rejects.toBe(before)
+        await holder.withLock?.(key, async () => {
+          const stop = new AbortController()
+          const waiting = waiter.withLock?.(key, task, { signal: stop.signal })
+          setTimeout(() => stop.abort(reason), 20)
+          await expect(waiting).rejects.toBe(reason)
+        })
+      })
+    })
+
     test('keys may look like paths, members or each other', async () => {
       await using(open, async (subject) => {
         const storage = await subject.handle()

@@ -34,7 +34,7 @@ export interface SharedStorage extends TokenStorage {
   setItem(key: string, value: string): Promise<void>
   /** Removes a record. Within a task of `withLock` with the same key, only while that task has the lock. */
   removeItem(key: string): Promise<void>
-  /** Runs the task under the lock. Rejects with `aborted` if the signal fires first, and with `storage_failed`. */
+  /** Runs the task under the lock. Rejects with the reason of the signal if it fires first, and with `storage_failed`. */
   withLock<T>(name: string, task: () => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>
   /** Resolves if records can be read, written and locked. Rejects with `storage_failed`. */
   ready(): Promise<void>
@@ -61,7 +61,7 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
     try {
       await takeLease(database, lease, signal)
     } catch (error) {
-      throw isAgentAuthError(error) && error.code === 'aborted' ? error : failure(database, error)
+      throw signal?.aborted ? signal.reason : failure(database, error)
     }
     const stop = keepLease(database, lease)
     try {
