@@ -1,89 +1,96 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, constants } from 'node:zlib'
+import { build } from 'esbuild'
 import { runCommand } from '../scripts/flags.ts'
-import type { Bundle } from './bundle.ts'
-import { limits, measureSizes } from './sizes.ts'
+import tsup from '../tsup.config.ts'
+import { type Figure, figureLine, isMet } from './figures.ts'
 
-const help = `Usage: npm run size [-- --detail] [-- --record]
+const help = `Usage: npm run size [-- --detail]
 
-Bundles every entry, and the core set that a login needs, as an app's bundler would (minified, brotli 11, oauth4webapi and
-jose included). Fails when a set is over its budget or anything grew by more than 10 % over bench/size.json.
+Bundles every entry, and what a login needs of the core, as an app's bundler would: minified, with oauth4webapi and jose, brotli.
+Fails if a set is over its budget.
 
-  --detail   also what each source file contributes, in minified bytes
-  --record   write the sizes to bench/size.json; growth over 10 % needs a decision file in docs/decisions/ as well
-  --help     this text
-
-Exit codes: 0 within budget and baseline, 1 over one of them, 2 the arguments are wrong.
+  --detail    also what each source file contributes, in minified bytes
+  -h, --help  this text
 `
 
-const tolerated = 1.1
-const baselineFile = new URL('size.json', import.meta.url)
-await runCommand({ name: 'size', help, options: { detail: { type: 'boolean' }, record: { type: 'boolean' } } }, main)
+const root = fileURLToPath(new URL('../', import.meta.url))
 
-async function main(flags: { detail?: boolean; record?: boolean }): Promise<number> {
-  const sizes = await measureSizes()
-  const baseline = readBaseline()
-  printTable(sizes, baseline)
-  if (flags.detail) for (const [name, { parts }] of sizes) printParts(name, parts)
-  if (flags.record) record(sizes)
-  const problems = [...overBudget(sizes), ...(flags.record ? [] : grown(sizes, baseline))]
-  for (const miss of missed(sizes)) process.stdout.write(`${miss}\n`)
-  for (const problem of problems) process.stderr.write(`${problem}\n`)
-  return problems.length > 0 ? 1 : 0
+const core = [
+  'createAuthConfig',
+  'startLogin',
+  'readCallback',
+  'exchangeCode',
+  'refreshTokens',
+  'createSession',
+  'createBearerFetch',
+]
+
+/** In bytes, compressed with brotli. */
+const budgets: Readonly<Record<string, number>> = {
+  'core: login, session, bearer': 15_000,
+  'agent-auth/browser': 19_000,
+  'agent-auth/api': 5_100,
+  'agent-auth/backend/client': 1_600,
 }
 
-function overBudget(sizes: Map<string, Bundle>): string[] {
-  return Object.entries(limits).flatMap(([name, { budget }]) => excess('Over budget', name, sizes.get(name), budget))
+interface Bundle {
+  readonly brotli: number
+  /** Minified bytes by source file, largest first. */
+  readonly parts: readonly (readonly [file: string, bytes: number])[]
 }
 
-function missed(sizes: Map<string, Bundle>): string[] {
-  return Object.entries(limits).flatMap(([name, { target }]) => excess('Target MISSED', name, sizes.get(name), target))
-}
-
-function excess(fact: string, name: string, set: Bundle | undefined, most: number): string[] {
-  const { brotli } = set ?? { brotli: Number.POSITIVE_INFINITY }
-  if (brotli <= most) return []
-  return [`${fact}: ${name} is ${count(brotli)} bytes brotli, ${count(brotli - most)} more than ${count(most)}.`]
-}
-
-function grown(sizes: Map<string, Bundle>, baseline: Record<string, number>): string[] {
-  return [...sizes].flatMap(([name, { brotli }]) => {
-    const recorded = baseline[name]
-    if (recorded === undefined) return [`Not recorded: ${name}. Run npm run size -- --record.`]
-    if (brotli <= recorded * tolerated) return []
-    return [
-      `Grown: ${name} is ${count(brotli)} bytes brotli, recorded are ${count(recorded)}. Growth over 10 % needs a decision file in` +
-        ' docs/decisions/ that says what it buys; then npm run size -- --record.',
-    ]
+/** Returns the size of each set, with its budget as target. */
+export async function sizes(): Promise<Figure[]> {
+  return [...(await bundles())].map(([name, { brotli }]) => {
+    const most = budgets[name]
+    return { name, value: brotli, unit: 'bytes', ...(most !== undefined && { target: { most } }) }
   })
 }
 
-function readBaseline(): Record<string, number> {
-  return JSON.parse(readFileSync(baselineFile, 'utf8')) as Record<string, number>
+async function bundles(): Promise<Map<string, Bundle>> {
+  const found = new Map([
+    ['core: login, session, bearer', await bundle(`export { ${core.join(', ')} } from './src/index.ts'`)],
+  ])
+  for (const [name, source] of Object.entries(tsup.entry as Record<string, string>))
+    found.set(name === 'index' ? 'agent-auth' : `agent-auth/${name}`, await bundle(`export * from './${source}'`))
+  return found
 }
 
-function record(sizes: Map<string, Bundle>): void {
-  const recorded = Object.fromEntries([...sizes].map(([name, { brotli }]) => [name, brotli]))
-  writeFileSync(baselineFile, `${JSON.stringify(recorded, null, 2)}\n`)
-}
-
-function printTable(sizes: Map<string, Bundle>, baseline: Record<string, number>): void {
-  const width = Math.max(...[...sizes.keys()].map((name) => name.length))
-  const row = (name: string, ...cells: string[]): string =>
-    `${name.padEnd(width)}${cells.map((cell) => cell.padStart(10)).join('')}\n`
-  process.stdout.write(row('bytes', 'minified', 'brotli', 'recorded', 'budget', 'target'))
-  for (const [name, { minified, brotli }] of sizes) {
-    const recorded = baseline[name] === undefined ? '-' : count(baseline[name])
-    const { budget, target } = limits[name] ?? {}
-    const wanted = [budget, target].map((bytes) => (bytes === undefined ? '' : count(bytes)))
-    process.stdout.write(row(name, count(minified), count(brotli), recorded, ...wanted))
+/** What an app's bundler makes of the given import statement, dependencies included. */
+async function bundle(code: string): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: code, resolveDir: root, loader: 'ts' },
+    absWorkingDir: root,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    write: false,
+    metafile: true,
+    // Entries for Node bring none of it along.
+    external: ['node:*', 'react', '@hono/node-server', '@opentelemetry/api'],
+    outfile: 'bundle.js',
+    legalComments: 'none',
+  })
+  const bytes = outputFiles[0]?.contents ?? new Uint8Array()
+  const inputs = Object.values(metafile.outputs)[0]?.inputs ?? {}
+  const parts = Object.entries(inputs).map(([file, { bytesInOutput }]) => [file, bytesInOutput] as const)
+  return {
+    brotli: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length,
+    parts: parts.filter(([, size]) => size > 0).sort(([, a], [, b]) => b - a),
   }
 }
 
-function printParts(name: string, parts: Bundle['parts']): void {
-  process.stdout.write(`\n${name}\n`)
-  for (const [file, bytes] of parts) process.stdout.write(`${count(bytes).padStart(8)}  ${file}\n`)
-}
-
-function count(bytes: number): string {
-  return bytes.toLocaleString('en-US')
-}
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  await runCommand({ name: 'size', help, options: { detail: { type: 'boolean' } } }, async ({ detail }) => {
+    const figures = await sizes()
+    for (const figure of figures) process.stdout.write(figureLine(figure))
+    if (detail)
+      for (const [name, { parts }] of await bundles()) {
+        const lines = parts.map(([file, bytes]) => `${String(bytes).padStart(8)}  ${file}\n`)
+        process.stdout.write(`\n${name}\n${lines.join('')}`)
+      }
+    return figures.every(isMet) ? 0 : 1
+  })

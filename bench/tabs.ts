@@ -1,36 +1,27 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { parseArgs } from 'node:util'
 import { type Service, startService } from 'agent-service'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { buildPackage } from '../test/browser/built-package.ts'
 import { bundleAgainst } from '../test/browser/bundle-against.ts'
 import type {} from '../test/browser/page-app.ts'
 import { launchChromium } from '../test/support/chromium.ts'
-import { exitCodeOf, type Figure, figureLine } from './figures.ts'
+import type { Figure } from './figures.ts'
 
-export const tabCounts: readonly number[] = [2, 5, 20]
+const tabCounts = [2, 5, 20]
+const rounds = 20
 const requestsPerTab = 20
 /** More than the life of an access token. */
 const roundMs = 11 * 60_000
 
-export const tabsHelp: string = `Usage: npm run bench -- tabs [--rounds N]
-
-Opens 2, 5 and 20 tabs in Chromium that all find their token expired at once, ${requestsPerTab} requests in each.
-
-  --rounds N  how often for each number of tabs; default 20
-
-Exit codes: 0 one refresh a round and nothing lost, 1 missed, 2 the arguments are wrong.
-`
-
-export interface Scene {
+interface Scene {
   readonly service: Service
   readonly origin: string
   readonly browser: Browser
 }
 
 /** What one round saw: how often the service was asked to refresh, how many tokens the tabs have after it, and what failed. */
-export interface Round {
+interface Round {
   readonly refreshes: number
   readonly tokens: number
   readonly failed: number
@@ -39,40 +30,21 @@ export interface Round {
 
 type Kind = 'open' | 'restored'
 
-/** Returns the bench that these arguments ask for. It prints the figures, and resolves to the exit code. */
-export function readTabs(args: string[]): (() => Promise<0 | 1>) | undefined {
-  const rounds = readRounds(args)
-  if (rounds === undefined) return undefined
-  return async () => {
-    const figures = await measureTabs({ rounds, counts: tabCounts })
-    for (const figure of figures) process.stdout.write(figureLine(figure))
-    return exitCodeOf(figures)
-  }
-}
-
 /**
  * Tabs of one person that all find their token expired in the same moment, against strict rotation with reuse detection and
- * no grace. `open` tabs slept through the expiry; `restored` ones start with a record that has expired.
+ * no grace. `open` tabs slept through the expiry. `restored` ones start with a record that has expired.
  */
-export function measureTabs({ rounds, counts }: { rounds: number; counts: readonly number[] }): Promise<Figure[]> {
-  return withScene(async (scene) => {
-    const figures: Figure[] = []
-    for (const kind of ['open', 'restored'] as const) {
-      for (const count of counts) {
-        const onRound = (round: number): void => {
-          if (process.stderr.isTTY) process.stderr.write(`\r${count} tabs, round ${round} of ${rounds} \r`)
-        }
-        figures.push(...figuresOf(`${count} tabs, ${kind}`, await playRounds(scene, { kind, count, rounds, onRound })))
-      }
-    }
-    return figures
-  })
-}
-
-export async function withScene<T>(use: (scene: Scene) => Promise<T>): Promise<T> {
+export async function tabs(): Promise<Figure[]> {
   const scene = await openScene()
+  const figures: Figure[] = []
   try {
-    return await use(scene)
+    for (const kind of ['open', 'restored'] as const)
+      for (const count of tabCounts) {
+        const good = (await playRounds(scene, kind, count)).filter(isFaultless).length
+        const name = `${count} tabs, ${kind}: one refresh, nothing lost`
+        figures.push({ name, value: good, unit: `of ${rounds} rounds`, target: { least: rounds } })
+      }
+    return figures
   } finally {
     await scene.browser.close()
     await scene.service.close()
@@ -80,30 +52,8 @@ export async function withScene<T>(use: (scene: Scene) => Promise<T>): Promise<T
 }
 
 /** One refresh, whose token all tabs have, and nothing lost. */
-export function isFaultless({ refreshes, tokens, failed, sessionsLost }: Round): boolean {
+function isFaultless({ refreshes, tokens, failed, sessionsLost }: Round): boolean {
   return refreshes === 1 && tokens === 1 && failed === 0 && sessionsLost === 0
-}
-
-function readRounds(args: string[]): number | undefined {
-  try {
-    const { values } = parseArgs({ args, options: { rounds: { type: 'string', default: '20' } } })
-    const rounds = Number(values.rounds)
-    return Number.isInteger(rounds) && rounds > 0 ? rounds : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function figuresOf(title: string, seen: readonly Round[]): Figure[] {
-  const sum = (of: keyof Round): number => seen.reduce((total, round) => total + round[of], 0)
-  const good = seen.filter(isFaultless).length
-  const name = `${title}: rounds with one refresh and nothing lost, of ${seen.length}`
-  return [
-    { name, value: good, unit: 'rounds', target: { least: seen.length } },
-    { name: `${title}: refreshes a round`, value: sum('refreshes') / seen.length, unit: 'refreshes' },
-    { name: `${title}: requests that failed`, value: sum('failed'), unit: 'requests', target: { most: 0 } },
-    { name: `${title}: sessions lost`, value: sum('sessionsLost'), unit: 'sessions', target: { most: 0 } },
-  ]
 }
 
 async function openScene(): Promise<Scene & { server: Server }> {
@@ -127,13 +77,8 @@ async function openScene(): Promise<Scene & { server: Server }> {
   return { server, service, origin, browser: await launchChromium({ build: 'whole' }) }
 }
 
-export async function playRounds(
-  scene: Scene,
-  { kind, count, rounds, onRound }: { kind: Kind; count: number; rounds: number; onRound: (round: number) => void },
-): Promise<Round[]> {
+async function playRounds(scene: Scene, kind: Kind, count: number): Promise<Round[]> {
   const context = await scene.browser.newContext()
-  // A hundred tabs start on a machine that is busy with them.
-  context.setDefaultTimeout(180_000)
   let pages = await openTabs(scene, context, count)
   const seen: Round[] = []
   for (let round = 1; round <= rounds; round++) {
@@ -157,7 +102,6 @@ export async function playRounds(
       failed: answers.filter((answer) => answer !== 200).length,
       sessionsLost: statuses.some((status) => status !== 'signed-in') ? 1 : 0,
     })
-    onRound(round)
   }
   await context.close()
   return seen

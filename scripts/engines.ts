@@ -3,7 +3,7 @@ import { type EngineName, engineNames, engines, missingPrograms } from '../test/
 import { installPackages } from './debian-packages.ts'
 import { exitCodes, runCommand } from './flags.ts'
 
-const help = `Usage: npm run test:engines [-- --engine NAME …] [--no-install]
+const help = `Usage: npx tsx scripts/engines.ts [--engine NAME …] [--no-install]
 
 Runs the core specs of the browser entry, from the built package and against agent-service on loopback, in Firefox, in
 WebKit and in Chromium: login, reload, expiry, tabs, sign-out, storage, callbacks, popup. An engine that is not on PATH is
@@ -21,10 +21,10 @@ const options = {
   'no-install': { type: 'boolean' },
 } as const
 
-await runCommand({ name: 'test:engines', help, options }, ({ engine, 'no-install': isAsItIs = false }) => {
+await runCommand({ name: 'engines', help, options }, ({ engine, 'no-install': isAsItIs = false }) => {
   const unknown = engine?.find((name) => !engineNames.some((known) => known === name))
   if (unknown !== undefined) {
-    process.stderr.write(`test:engines: there is no engine ${unknown}; there are ${engineNames.join(', ')}\n`)
+    process.stderr.write(`engines: there is no engine ${unknown}; there are ${engineNames.join(', ')}\n`)
     return exitCodes.usage
   }
   const asked = engineNames.filter((name) => engine?.includes(name) ?? true)
@@ -39,9 +39,7 @@ function isThere(name: EngineName, isAsItIs: boolean): boolean {
     installPackages(engines[name].packages)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    process.stdout.write(
-      `test:engines: skipped ${name}: no ${missingPrograms(name).join(', no ')} on PATH; ${reason}\n`,
-    )
+    process.stdout.write(`engines: skipped ${name}: no ${missingPrograms(name).join(', no ')} on PATH; ${reason}\n`)
     return false
   }
   return missingPrograms(name).length === 0 || isThere(name, true)

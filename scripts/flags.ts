@@ -1,6 +1,5 @@
 import type { ParseArgsConfig } from 'node:util'
 import { parseArgs } from 'node:util'
-import { argumentProblem } from '../service/src/cli/argument-problem.ts'
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
@@ -17,40 +16,27 @@ export interface Command<O extends Options> {
 
 /** Runs a command of the project: `--help` prints its help, unknown arguments are exit code 2, a failure is one line. */
 export async function runCommand<O extends Options>(
-  { name, help, options, args: asked = process.argv.slice(2) }: Command<O>,
+  { name, help, options, args = process.argv.slice(2) }: Command<O>,
   main: (values: Values<O>) => Promise<number> | number,
 ): Promise<void> {
-  const complain = (problem: string): unknown => process.stderr.write(`${name}: ${problem}\n`)
-  if (asked.includes('--help') || asked.includes('-h')) {
+  const fail = (error: unknown, exitCode: number): void => {
+    process.stderr.write(`${name}: ${error instanceof Error ? error.message : 'it failed'}\n`)
+    process.exitCode = exitCode
+  }
+  if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(help)
     return
   }
   let values: Values<O>
   try {
-    values = parseArgs({ args: [...asked], options }).values
+    values = parseArgs({ args: [...args], options }).values
   } catch (error) {
-    const problem = argumentProblem(error, { args: asked, flags: [...Object.keys(options), 'help'], words: [] })
-    complain(`${problem}${hintFor(name, asked, options)}\nTry npm run ${name} -- --help`)
-    process.exitCode = exitCodes.usage
+    fail(error, exitCodes.usage)
     return
   }
   try {
     process.exitCode = await main(values)
   } catch (error) {
-    complain(messageOf(error))
-    process.exitCode = exitCodes.failed
+    fail(error, exitCodes.failed)
   }
-}
-
-/** What npm took for itself, when the `--` before the options was forgotten, leaves its value behind. */
-function hintFor(name: string, args: readonly string[], options: Options): string {
-  const [value] = parseArgs({ args: [...args], options, strict: false }).positionals
-  if (value === undefined) return ''
-  const valued = Object.keys(options).filter((option) => options[option]?.type === 'string')
-  const taken = valued.find((option) => process.env[`npm_config_${option.replaceAll('-', '_')}`]) ?? valued[0]
-  return ` (options go after --: npm run ${name} -- ${taken === undefined ? '--help' : `--${taken} ${value}`})`
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'it failed'
 }

@@ -9,7 +9,7 @@ import { launchChromium } from '../test/support/chromium.ts'
 import { type RunningExample, runExample } from '../test/support/example.ts'
 import { exitCodes, runCommand } from './flags.ts'
 
-const help = `Usage: npm run screenshots [-- --all FOLDER]
+const help = `Usage: npx tsx scripts/screenshots.ts [-- --all FOLDER]
 
 Starts agent-service with its dev controls and the example apps, walks a real Chromium through every page, and writes the
 pictures of the README files to docs/screenshots. People, clients and secrets on them belong to services that end with the

@@ -48,6 +48,24 @@ function edgeOf(file: string): string | undefined {
   return [`${folder}/${room}`, `${folder}`].find((edge) => edge in edges)
 }
 
+/** Returns each cycle as the path that closes it. */
+function cyclesIn(imports: readonly [from: string, to: string][]): string[] {
+  const found: string[] = []
+  const done = new Set<string>()
+  const walk = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) found.push([...path.slice(path.indexOf(file)), file].join(' → '))
+    if (path.includes(file) || done.has(file)) return
+    for (const [from, to] of imports) if (from === file) walk(to, [...path, file])
+    done.add(file)
+  }
+  for (const [from] of imports) walk(from, [])
+  return found
+}
+
+test.each(['src', 'service/src'])('no import of %s closes a cycle', (folder) => {
+  expect(cyclesIn(importsBelow(folder))).toEqual([])
+})
+
 test('the core imports no entry, and an entry only those that it is built on', () => {
   const imports = importsBelow('src')
   expect(imports.length).toBeGreaterThan(100)

@@ -34,7 +34,7 @@ export const commands: Record<'agent-service' | 'oauth2-mock-server' | 'oidc-pro
     peer: (said) => agentServicePeer(JSON.parse(said) as AgentService),
   },
   'oauth2-mock-server': {
-    args: [path('../node_modules/oauth2-mock-server/dist/oauth2-mock-server.mjs'), '-a', '127.0.0.1', '-p', '0'],
+    args: [path('../../node_modules/oauth2-mock-server/dist/oauth2-mock-server.mjs'), '-a', '127.0.0.1', '-p', '0'],
     firstUrl: (said) => `${originIn(said)}/.well-known/openid-configuration`,
     peer: (said) => mockServerPeer(originIn(said)),
   },

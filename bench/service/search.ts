@@ -1,8 +1,8 @@
 import type { Service } from 'agent-service'
 import type { Figure } from '../figures.ts'
-import { quantile } from '../figures.ts'
-import type { Engine, ScaleDatabase } from './agents-at-scale.ts'
-import { fillStatements, libsqlEngine, postgresEngine, rareType } from './agents-at-scale.ts'
+import { median } from '../figures.ts'
+import type { Engine, ScaleDatabase } from './agents.ts'
+import { fillStatements, libsqlEngine, postgresEngine, rareType } from './agents.ts'
 
 interface Query {
   name: string
@@ -15,7 +15,6 @@ interface Query {
 
 /** Times of the largest size, by that of the smallest. */
 const targets: Partial<Record<Query['kind'], number>> = { indexed: 3, 'found by trigrams': 10 }
-const textTargetMs = 100
 const equals = (column: string, value: unknown): object => ({ column, operator: 'equals', value })
 const half = (size: number): number => Math.floor(size / 2)
 
@@ -75,21 +74,19 @@ interface Filled {
   token: string
 }
 
-export interface SearchOptions {
-  sizes: readonly number[]
-  /** For each query at each size. */
-  mostTimes: number
-  mostMs: number
-}
+const sizes = [1_000, 100_000]
+/** For each query at each size. */
+const mostTimes = 200
+const mostMs = 1_500
 
 /** Searches over HTTP semantics in process: bearer, body, query, answer. The sizes take turns. */
-export async function search(options: SearchOptions): Promise<Figure[]> {
+export async function search(): Promise<Figure[]> {
   const figures: Figure[] = []
   // A server that waits for minutes for its turn may be gone then.
   for (const open of [libsqlEngine, postgresEngine]) {
     const engine = await open()
     try {
-      figures.push(...(await searchOn(engine, options)))
+      figures.push(...(await searchOn(engine)))
     } finally {
       await engine.stop()
     }
@@ -97,12 +94,12 @@ export async function search(options: SearchOptions): Promise<Figure[]> {
   return figures
 }
 
-async function searchOn(engine: Engine, options: SearchOptions): Promise<Figure[]> {
+async function searchOn(engine: Engine): Promise<Figure[]> {
   const filled: Filled[] = []
   try {
-    for (const size of options.sizes) filled.push(await fill(engine, size))
+    for (const size of sizes) filled.push(await fill(engine, size))
     const figures: Figure[] = []
-    for (const query of queries) figures.push(...(await measure(engine.name, { query, filled, options })))
+    for (const query of queries) figures.push(...(await measure(engine.name, query, filled)))
     return figures
   } finally {
     for (const { service, database } of filled) {
@@ -139,35 +136,21 @@ async function indexed(
   return createService(database.options)
 }
 
-async function measure(
-  engine: string,
-  { query, filled, options }: { query: Query; filled: readonly Filled[]; options: SearchOptions },
-): Promise<Figure[]> {
+async function measure(engine: string, query: Query, filled: readonly Filled[]): Promise<Figure[]> {
   const times = new Map(filled.map(({ size }) => [size, [] as number[]]))
-  const until = performance.now() + options.mostMs * filled.length
-  for (let turn = 0; turn < options.mostTimes && (turn < 5 || performance.now() < until); turn++) {
+  const until = performance.now() + mostMs * filled.length
+  for (let turn = 0; turn < mostTimes && (turn < 5 || performance.now() < until); turn++) {
     for (const one of filled) {
       const ms = await timed(one, query)
       // The first turn warms up.
       if (turn > 0) times.get(one.size)?.push(ms)
     }
   }
-  const title = `${engine}, ${query.name}`
-  const isText = query.kind === 'found by trigrams'
-  const figures: Figure[] = [...times].flatMap(([size, values]) => [
-    {
-      name: `${title}, ${size.toLocaleString('en-US')}: p50`,
-      value: quantile(values, 0.5),
-      unit: 'ms',
-      ...(isText ? { target: { most: textTargetMs } } : {}),
-    },
-    { name: `${title}, ${size.toLocaleString('en-US')}: p99`, value: quantile(values, 0.99), unit: 'ms' },
-  ])
-  const p50 = [...times.values()].map((values) => quantile(values, 0.5))
-  const ratio = (p50.at(-1) ?? Number.NaN) / (p50[0] ?? Number.NaN)
+  const [few = Number.NaN, many = Number.NaN] = sizes.map((size) => median(times.get(size) ?? []))
   const most = targets[query.kind]
-  const bound = most === undefined ? {} : { target: { most } }
-  return [...figures, { name: `${title} (${query.kind}): largest : smallest`, value: ratio, unit: 'x', ...bound }]
+  const peer = 'of 1,000'
+  const target = most === undefined ? {} : { target: { most, of: peer } }
+  return [{ name: `${engine}, ${query.name}, of 100,000`, value: many, unit: 'ms', peers: { [peer]: few }, ...target }]
 }
 
 async function timed({ service, size, token }: Filled, { name, body, count }: Query): Promise<number> {

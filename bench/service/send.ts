@@ -1,5 +1,4 @@
-import { Agent, createServer, type RequestListener, request as startRequest } from 'node:http'
-import { Duplex } from 'node:stream'
+import { Agent, request as startRequest } from 'node:http'
 
 export interface Answer {
   status: number
@@ -23,31 +22,6 @@ export function sendOverSockets(): { send: Send; close(): void } {
   return { send: (url, sent) => sendBy(agent, url, sent), close: () => agent.destroy() }
 }
 
-/** To a Node handler in this process: HTTP as always, but over a pair of streams instead of a socket. */
-export function sendToHandler(handler: RequestListener): { send: Send; close(): void } {
-  const server = createServer(handler)
-  const agent = new Agent({ keepAlive: true })
-  agent.createConnection = () => {
-    const [near, far] = streamPair()
-    server.emit('connection', far)
-    return near
-  }
-  return { send: (url, sent) => sendBy(agent, url, sent), close: () => agent.destroy() }
-}
-
-/** To a service that answers `fetch` in this process. */
-export function sendByFetch(fetch: (url: string, init: RequestInit) => Promise<Response>): Send {
-  return async (url, sent) => {
-    const response = await fetch(url, { ...sent, redirect: 'manual' })
-    return {
-      status: response.status,
-      location: response.headers.get('location') ?? undefined,
-      cookies: response.headers.getSetCookie(),
-      text: await response.text(),
-    }
-  }
-}
-
 function sendBy(agent: Agent, url: string, { method, headers, body }: Sent): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
@@ -67,42 +41,4 @@ function sendBy(agent: Agent, url: string, { method, headers, body }: Sent): Pro
     request.on('error', reject)
     request.end(body)
   })
-}
-
-/** One end of a pair. The rest of a socket's face is there because Node's agent and server call it. */
-class End extends Duplex {
-  other: End | undefined
-
-  override _read(): void {}
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.other?.push(chunk)
-    done()
-  }
-  override _final(done: () => void): void {
-    this.other?.push(null)
-    done()
-  }
-  setKeepAlive(): this {
-    return this
-  }
-  setNoDelay(): this {
-    return this
-  }
-  setTimeout(): this {
-    return this
-  }
-  ref(): this {
-    return this
-  }
-  unref(): this {
-    return this
-  }
-}
-
-function streamPair(): [End, End] {
-  const near = new End()
-  const far = new End()
-  near.other = far
-  far.other = near
-  return [near, far]
 }

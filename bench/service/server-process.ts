@@ -7,9 +7,6 @@ export interface ServerProcess {
   readonly said: string
   /** Processor time since its start, user and system, all threads. */
   cpuMs(): Promise<number>
-  /** Used heap after a collection; needs `--expose-gc`. */
-  heapBytes(): Promise<number>
-  residentBytes(): Promise<number>
   stop(): Promise<void>
 }
 
@@ -19,16 +16,13 @@ const probe = new URL('probe.mjs', import.meta.url).href
 export async function startServerProcess(args: readonly string[]): Promise<ServerProcess> {
   const child = spawn(process.execPath, ['--import', probe, ...args], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   const said = await firstOutput(child, /http:\/\/[\w.[\]:]+:\d+[\s\S]*\n/)
-  const ask = async (question: string): Promise<number> => {
-    const answer = once(child, 'message') as Promise<[number]>
-    child.send(question)
-    return (await answer)[0]
-  }
   return {
     said,
-    cpuMs: async () => (await ask('cpu')) / 1_000,
-    heapBytes: () => ask('heap'),
-    residentBytes: () => ask('resident'),
+    async cpuMs() {
+      const answer = once(child, 'message') as Promise<[number]>
+      child.send('cpu')
+      return (await answer)[0] / 1_000
+    },
     async stop() {
       if (child.exitCode !== null) return
       const exit = once(child, 'exit')

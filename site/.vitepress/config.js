@@ -32,7 +32,7 @@ export default {
   srcDir: '.pages',
   outDir: 'dist',
   cleanUrls: false,
-  // npm run docs checks all links and anchors of the built pages.
+  // test/docs.test.ts checks the links and anchors of the pages.
   ignoreDeadLinks: true,
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   markdown: {

@@ -49,7 +49,7 @@ export async function launchChromium({
 }: LaunchOptions = {}): Promise<Browser> {
   const executablePath = (build === 'quickest' ? findHeadlessShell() : undefined) ?? findChromium()
   if (executablePath === undefined) {
-    throw new Error('there is no Chromium on PATH: run npm run programs')
+    throw new Error('there is no Chromium on PATH: npm test installs it as root on Debian and Ubuntu')
   }
   const { chromium } = await import('playwright-core')
   // Chromium's sandbox does not start for root, as in most containers.

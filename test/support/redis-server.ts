@@ -96,7 +96,7 @@ async function started(folder: string, args: string[]): Promise<ChildProcess> {
   const server = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] })
   endWithParent(server, folder)
   await printed(server, /Ready to accept connections/).catch(({ message }: Error) => {
-    throw new Error(`Redis did not start. npm run programs says how to get it. ${message}`)
+    throw new Error(`Redis did not start. npm test installs it as root on Debian and Ubuntu. ${message}`)
   })
   return server
 }

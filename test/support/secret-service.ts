@@ -22,7 +22,7 @@ export async function startSecretService(): Promise<SecretService> {
   })
   killAtExit(bus)
   const DBUS_SESSION_BUS_ADDRESS = await printed(bus, /^(\S+)\n/).catch(({ message }: Error) => {
-    throw new Error(`The keychain did not start. npm run programs says how to get it. ${message}`)
+    throw new Error(`The keychain did not start. npm test installs it as root on Debian and Ubuntu. ${message}`)
   })
   const env = { ...own, DBUS_SESSION_BUS_ADDRESS }
   const keyring = spawn('gnome-keyring-daemon', ['--unlock', '--components=secrets', '--foreground'], {

@@ -3,7 +3,7 @@
 import type { KyselyPlugin, OperationNode } from 'kysely'
 import { CompiledQuery, createQueryId, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fillStatements } from '../../../bench/service/agents-at-scale.ts'
+import { fillStatements } from '../../../bench/service/agents.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import type { RawDatabase } from '../../src/store/database.ts'
 import { rawDatabase } from '../../src/store/database.ts'

@@ -1,3 +1,0 @@
-import type { Provider } from 'oidc-provider'
-
-export declare function createProvider(issuer: string, client: { clientId: string; redirectUri: string }): Provider

@@ -1,0 +1,18 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+/** Folders with a lock file of their own. `npm ci` of the repository leaves them out, because they are larger than all the rest. */
+const folders = { next: 'examples/node-backend/adapters/next', site: 'site' } as const
+
+/** Installs the packages of one of these folders, unless those of its lock file are there. */
+export function installPackages(name: keyof typeof folders): void {
+  const folder = root + folders[name]
+  const installed = `${folder}/node_modules/.package-lock.json`
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${folder}/package-lock.json`).mtimeMs) return
+  process.stderr.write(`installing the packages of ${folders[name]}\n`)
+  const { status } = spawnSync('npm', ['--prefix', folder, 'ci'], { stdio: ['ignore', process.stderr.fd, 'inherit'] })
+  if (status !== 0) throw new Error(`npm ci of ${folders[name]} ended with exit code ${status}`)
+}
