@@ -5,7 +5,7 @@ import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
 
 /** One file instead of 450 modules: most of a start was finding and reading them. libsql is native and stays out. */
-const bundled = ['@hono/node-server', 'hono', 'kysely', 'open', 'zod']
+const bundled = ['@hono/node-server', 'hono', 'jose', 'kysely', 'open', 'zod']
 
 /** `tsup --no-dts`: JavaScript only, beside whatever types were built before. */
 const fast = process.argv.includes('--no-dts')

@@ -32,7 +32,6 @@ export interface ServiceConfig {
   readonly access: AccessChange
   readonly trustedProxies: number
   readonly log: 'off' | 'json' | 'pretty'
-  readonly metrics: 'on' | 'off'
 }
 
 /** Throws a TypeError if the options are another value, as plain JavaScript can pass. */
@@ -89,7 +88,6 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     access: readAccessChange(options.access ?? {}),
     trustedProxies: inRange('trustedProxies', options.trustedProxies),
     log: oneOf('log', options.log ?? 'off', 'off', 'json', 'pretty'),
-    metrics: oneOf('metrics', options.metrics ?? dev, 'on', 'off'),
   })
 }
 

@@ -10,34 +10,25 @@ export const limits = {
   descriptionCharacters: 4_000,
   /** Code points. A name has 500, and NFC can make the name and its key three times as long (A-44). */
   filterCharacters: 1_500,
-  /** Queries of one tenant that run at the same time. PostgreSQL has ten connections for all tenants (A-45). */
+  /** Calls of one tenant in progress. PostgreSQL has ten connections for all tenants. */
   tenantCallsAtOnce: 4,
-  /** Calls of one tenant that wait for these, and how long each may wait (A-45). */
-  tenantCallsWaiting: 1_000,
-  tenantWaitMs: 15_000,
-  /** 32 MiB: bytes of responses that the clients of one tenant have not received yet (A-45). */
-  tenantUnsentBytes: 33_554_432,
+  /** Calls of one tenant that wait for these. */
+  tenantCallsWaiting: 500,
   /** 8 MiB: a page of 250 rows of ordinary text is smaller (A-46). */
   responseBytes: 8_388_608,
   /** Open authorization requests of one sign-in session. Before a sign-in the page carries its request (A-48). */
   requestsPerSession: 20,
-  /** Open connections of each of the two hosts; of one address half, so that it leaves room for others (S-085, A-47). */
+  /** Open connections of each of the two hosts. */
   connections: 2_000,
-  connectionsPerAddress: 1_000,
-  /** Requests that a connection may send before the response to its first one (A-47). */
-  pipelinedRequests: 16,
-  /** A connection is closed if its client receives nothing of a response for this time (A-47). */
+  /** A connection is closed if its client receives nothing of a response for this time. */
   stalledResponseMs: 20_000,
-  /** From the headers of a request to the last byte of its response (A-47). */
-  responseMs: 120_000,
 } as const
 
 /** Request bodies of the API, and responses to invalid ones. */
 export const apiLimits = {
   /** 256 KiB: an agent with the longest texts, written as escapes, is smaller (A-54). */
   bodyBytes: 262_144,
-  /** Levels of JSON: a search with groups needs fewer than ten. Items of a 422, so that it stays small (A-54). */
-  bodyDepth: 32,
+  /** Items of a 422, so that it stays small. */
   validationItems: 100,
   /** Code units of a rejected text in a 422 (A-54). Code points of a name, as it was sent (A-17), and of a search value (A-23). */
   shownInput: 200,
@@ -72,15 +63,6 @@ export const storeLimits = {
   /** How long a process waits for another one that migrates the same data, and when it looks again (A-42). */
   migrationMs: 5_000,
   migrationPauseMs: 100,
-  /** Rows of one query on the event loop: a search text has up to 66 KB, a column that filters and sorts up to 6 KB (A-45). */
-  textRows: 64,
-  comparedRows: 500,
-  /** Agents found and trigrams added by a statement of PostgreSQL, trigrams of a text, and on libSQL rare ones among first ids (A-94). */
-  indexedIds: 2_000,
-  addedTrigrams: 100_000,
-  comparedTrigrams: 16,
-  rareTrigrams: 4,
-  probedIds: 64,
   /** Prepared statements of SQLite: each shape of a filter is one. Symbolic links that Linux follows in one path. */
   preparedStatements: 200,
   symbolicLinks: 40,
@@ -105,10 +87,6 @@ export const serverLimits = {
   /** How long a browser may keep the response to a CORS preflight. The pause between two purges of expired data. */
   preflightMs: 600_000,
   purgePauseMs: 60_000,
-  /** A search pauses after `sliceMs`. A call of `quickCallMs` or more is followed by as long a pause, up to `pauseMs` (A-45). */
-  sliceMs: 20,
-  quickCallMs: 5,
-  pauseMs: 250,
   /** Entries of the journal and characters of a path (A-65). It removes entries in blocks, so that each costs the same. */
   journalEntries: 10_000,
   journalPathCharacters: 200,
@@ -120,9 +98,8 @@ export const requestLimits = {
   /** 16 KiB; 32 KiB for a form with an authorization request, or with ten redirect URIs (A-54). */
   formBytes: 16_384,
   longFormBytes: 32_768,
-  /** 16 KiB and levels of JSON of a token request, which is one object (A-54). */
+  /** 16 KiB: a token request. */
   tokenBytes: 16_384,
-  tokenDepth: 8,
   /** Bytes of `state`; parameters of a query, as 7,500 take 14 ms (A-55). Redirect URIs of a client, their characters (A-56). */
   stateBytes: 2_048,
   queryParameters: 100,
@@ -142,27 +119,21 @@ export const credentialLimits = {
   /** Characters of a password (A-64). */
   passwordCharacters: 1_024,
   leastPasswordCharacters: 8,
-  /** Slow hashes that run at once: they leave half of the four threads of Node's pool to other work (A-70). */
-  hashesAtOnce: 2,
-  /** Attempts that wait in each lane, about six seconds of hashing, and those of one account among them (A-70). */
+  /** Attempts that wait for others, some seconds of hashing. */
   hashesWaiting: 32,
-  hashesWaitingPerAccount: 4,
   hashRetryMs: 5_000,
-  /** Keys that failed. From `sweptKeys` on, expired ones are searched for (A-71). */
+  /** Keys that failed. */
   failedKeys: 100_000,
-  sweptKeys: 10_000,
-  /** Attempts that wait, at one key and at all keys of a kind: each has one of 2,000 connections (A-71). */
-  attemptsWaiting: 100,
-  attemptsWaitingInAll: 500,
+  /** After this time an attempt beside another one may come again. */
+  attemptRetryMs: 1_000,
   /** Accounts that one browser is known for (A-73). */
   deviceAccounts: 5,
 } as const
 
 /** The dev controls, the clock and the command. */
 export const toolLimits = {
-  /** 16 KiB, for a JSON body of the dev controls, and its levels (A-54). The longest delay of a fault (A-65). */
+  /** 16 KiB: a JSON body of the dev controls. The longest delay of a fault. */
   devBodyBytes: 16_384,
-  devBodyDepth: 4,
   faultDelayMs: 60_000,
   /** The end of the year 9999: a later time has no four-digit year, and from 275760 on no date (A-65). */
   clockMs: 253_402_300_799_999,

@@ -172,10 +172,4 @@ export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
     standard: 'off',
     meaning: '`json` or `pretty` logs requests and security events to the standard error, without secrets',
   },
-  metrics: {
-    flag: 'metrics',
-    kind: 'switch',
-    standard: 'off, with `dev` on',
-    meaning: 'serves metrics for Prometheus at `/metrics` of the authorization host',
-  },
 }

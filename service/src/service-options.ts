@@ -66,6 +66,4 @@ export interface ServiceOptions {
   trustedProxies?: number | undefined
   /** Format of the log on the standard error. Default: `off`. */
   log?: 'off' | 'json' | 'pretty' | undefined
-  /** `on` serves Prometheus metrics at `/metrics` of the authorization server. Default: as `dev`. */
-  metrics?: 'on' | 'off' | undefined
 }

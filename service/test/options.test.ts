@@ -1,6 +1,3 @@
-// Also tests service/src/cli/failures.ts, service/src/cli/options-help.ts, service/src/cli/read-command.ts,
-// service/src/cli/read-options.ts, service/src/cli/where-data.ts, service/src/command-options.ts, service/src/config.ts,
-// service/src/loopback.ts, service/src/option-entry.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -47,7 +44,6 @@ const samples: { [Name in keyof Required<ServiceOptions>]: [text: string, value:
   codeLifeMs: ['3000', 3_000],
   tokenResponse: ['minimal', 'minimal'],
   log: ['json', 'json'],
-  metrics: ['on', 'on'],
 }
 const rows = Object.entries(samples).map(
   ([name, [text, value]]) => [name, serviceOptions[name as keyof ServiceOptions], text, value] as const,

@@ -1,4 +1,3 @@
-// Also tests service/src/authorize/redirect-to-client.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'

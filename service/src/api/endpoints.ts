@@ -1,16 +1,14 @@
-import type { Context } from 'hono'
 import type * as z from 'zod'
 import type { EndpointId } from '../access-change.ts'
-import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { limits } from '../limits.ts'
-import type { TenantStore } from '../store/tenant-store.ts'
 import { contextVariablesPath, readContextVariables } from './agents/context-variables.ts'
 import { createParentAgent, createParentAgentBody } from './agents/create-parent-agent.ts'
-import type { EndpointNeeds } from './check-access.ts'
+import type { EndpointNeeds } from './check-bearer.ts'
 import type { Envelope } from './envelope.ts'
 import { contextVariablesFound, llmModelsFound, parentAgentCreated, parentAgentsFound } from './schemas.ts'
 import { llmModelSearchBody, searchLlmModels } from './search/search-llm-models.ts'
 import { parentAgentSearchBody, searchParentAgents } from './search/search-parent-agents.ts'
+import type { ApiCall } from './validation.ts'
 
 /**
  * One endpoint of specification 4, with the permission that it needs besides `api.access`, its handler and its entry in the OpenAPI
@@ -19,8 +17,7 @@ import { parentAgentSearchBody, searchParentAgents } from './search/search-paren
 export interface Endpoint extends EndpointNeeds {
   method: 'GET' | 'POST'
   path: string
-  /** Runs the endpoint for the tenant of the bearer token. */
-  respond(c: Context<HttpEnvironment>, tenant: TenantStore): Promise<Envelope<object>>
+  respond(call: ApiCall): Promise<Envelope<object>>
   operation: Operation
 }
 

@@ -1,10 +1,21 @@
 import type * as z from 'zod'
 import { inKibibytes } from '../byte-count.ts'
 import { decodeText, hasMediaType, readBytesAtMost } from '../http/body.ts'
-import { parseJson } from '../http/json.ts'
 import { apiLimits } from '../limits.ts'
-import type { ValidationItem } from './api-error.ts'
-import { ApiError, ValidationError } from './api-error.ts'
+import type { TenantStore } from '../store/tenant-store.ts'
+import type { ValidationItem } from './envelope.ts'
+import { ApiError, ValidationError } from './envelope.ts'
+
+/** What an endpoint gets of a call that may run. */
+export interface ApiCall {
+  /** The data of the tenant of the bearer token. */
+  tenant: TenantStore
+  /** The body, which is empty for a GET. */
+  bytes: Uint8Array
+  /** Returns a parameter of the path. */
+  param(name: string): string | undefined
+  nowMs: number
+}
 
 export const tooLargeText: string = `the body is over ${inKibibytes(apiLimits.bodyBytes)}`
 
@@ -20,18 +31,17 @@ export async function readBody(request: Request): Promise<Uint8Array> {
   return body.bytes
 }
 
-/**
- * Parses a JSON body and checks it against its schema, which removes unknown members (S-073, S-074, A-54). It may nest
- * `apiLimits.bodyDepth`, 32 levels deep. Call it in the turn of the tenant, because it can take a tenth of a second of the
- * processor (A-45).
- */
+/** Parses a JSON body and checks it against its schema, which removes unknown members. */
 export function checkBody<Schema extends z.ZodType>(bytes: Uint8Array, schema: Schema): z.output<Schema> {
   const body = decodeText(bytes)
   if (body.kind === 'not_utf8') throw invalidJson('the body is not UTF-8')
-  const json = parseJson(body.text, { maxDepth: apiLimits.bodyDepth, repeatedMembers: 'last' })
-  if (json.kind === 'too_deep') throw invalidJson(`the body nests deeper than ${apiLimits.bodyDepth}`)
-  if (json.kind !== 'value') throw invalidJson('the body is not JSON')
-  return validate(schema, json.value, 'body')
+  let value: unknown
+  try {
+    value = JSON.parse(body.text)
+  } catch {
+    throw invalidJson('the body is not JSON')
+  }
+  return validate(schema, value, 'body')
 }
 
 /** Checks a value against its schema. The 422 names the first faults (`validationItems`, 100). */
@@ -43,8 +53,22 @@ export function validate<Schema extends z.ZodType>(
   const result = schema.safeParse(value)
   if (result.success) return result.data
   throw new ValidationError(
-    result.error.issues.slice(0, apiLimits.validationItems).map((issue) => itemOf(issue, value, place)),
+    result.error.issues
+      .flatMap(meant)
+      .slice(0, apiLimits.validationItems)
+      .map((issue) => itemOf(issue, value, place)),
   )
+}
+
+/** Of a union whose options all fail, returns what is wrong with the option that was meant: the one that got furthest. */
+function meant(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
+  const [best = []] = issue.errors.toSorted((one, other) => reach(other) - reach(one))
+  return best.flatMap((inner) => meant({ ...inner, path: [...issue.path, ...inner.path] }))
+}
+
+function reach([first]: z.core.$ZodIssue[]): number {
+  return (first?.path.length ?? 0) + (first?.code === 'invalid_type' ? 0 : 1)
 }
 
 function invalidJson(msg: string): ValidationError {
@@ -57,7 +81,7 @@ function itemOf(issue: z.core.$ZodIssue, value: unknown, place: 'body' | 'path')
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
   const input = valueAt(value, path)
   const base = { loc: [place, ...path], msg: issue.message }
-  if (input === undefined && issue.code === 'invalid_type') return { ...base, msg: 'Field required', type: 'missing' }
+  if (input === undefined && issue.code !== 'custom') return { ...base, msg: 'Field required', type: 'missing' }
   const ctx = contextOf(issue)
   const shown = input === undefined ? {} : { input: shorten(input) }
   return { ...base, type: typeOf(issue), ...shown, ...(ctx === undefined ? {} : { ctx }) }
@@ -70,8 +94,10 @@ function typeOf(issue: z.core.$ZodIssue): string {
     case 'too_small':
       return issue.origin === 'string' ? 'string_too_short' : 'greater_than_equal'
     case 'too_big':
+      if (issue.origin === 'array') return 'too_many'
       return issue.origin === 'string' ? 'string_too_long' : 'less_than_equal'
     case 'invalid_value':
+    case 'invalid_union':
       return 'enum'
     case 'custom':
       return typeof issue.params?.type === 'string' ? issue.params.type : 'value_error'

@@ -37,19 +37,17 @@ Limits of failed attempts; beyond them the response is 429 with Retry-After
                          ${limitText(throttlePolicies.signInAddress)}
   client and address     ${limitText(throttlePolicies.client)}; a right secret passes
   Each kind remembers the last ${credentialLimits.failedKeys} keys.
-  ${credentialLimits.hashesAtOnce} passwords are hashed at once and ${credentialLimits.hashesWaiting} attempts wait; the next gets 503 with Retry-After.
+  Passwords are hashed on all processors but one, and ${credentialLimits.hashesWaiting} attempts wait; the next gets 503 with Retry-After.
 
 Other limits
   agents of a tenant     ${limits.agentsPerTenant}; the next one is 409
   descriptions           ${limits.descriptionCharacters} characters; a longer one is 422
   texts in a filter      ${limits.filterCharacters} characters; a longer one is 422
   responses of the API   ${inMebibytes(limits.responseBytes)}; a larger page is 422, ask for fewer rows
-  calls of one tenant    ${limits.tenantCallsAtOnce} at once, ${limits.tenantCallsWaiting} wait up to ${limits.tenantWaitMs / 1_000} s, also while clients have not taken
-                         ${inMebibytes(limits.tenantUnsentBytes)} of its responses; the next gets 429 with Retry-After
+  calls of one tenant    ${limits.tenantCallsAtOnce} at once, ${limits.tenantCallsWaiting} wait; the next gets 429 with Retry-After
   authorization requests ${limits.requestsPerSession} open of one sign-in session; a new one deletes the oldest
-  connections of a host  ${limits.connections}, of one address ${limits.connectionsPerAddress} (all, where proxies are trusted); the oldest without a
-                         request gives way; ${limits.pipelinedRequests} requests of one connection may wait
-  taking a response      closed after ${limits.stalledResponseMs / 1_000} s without progress, or ${limits.responseMs / 1_000} s after the request
+  connections of a host  ${limits.connections}
+  taking a response      closed after ${limits.stalledResponseMs / 1_000} s without progress
 `
 
 function limitText({ freeFailures, firstDelayMs, longestDelayMs, stop }: ThrottlePolicy): string {

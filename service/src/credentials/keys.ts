@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto'
-import { createPrivateKey, createPublicKey } from 'node:crypto'
+import type { CryptoKey, JWK } from 'jose'
+import { importJWK } from 'jose'
 import type { Db } from '../store/store.ts'
 import type { ServiceKeyName } from '../store/tables/service-keys.ts'
 import { addServiceKey, findServiceKey } from '../store/tables/service-keys.ts'
@@ -9,8 +9,8 @@ import { newSigningKey } from './signing-key.ts'
 export interface ServiceKeys {
   /** Keys the stored hashes of client secrets and generated passwords. */
   readonly hashKey: Uint8Array
-  readonly signingKey: KeyObject
-  readonly verifyKey: KeyObject
+  readonly signingKey: CryptoKey
+  readonly verifyKey: CryptoKey
   readonly keyId: string
 }
 
@@ -21,14 +21,20 @@ export interface ServiceKeys {
 export async function loadKeys(db: Db): Promise<ServiceKeys> {
   const hashKey = await keyNamed(db, 'hash', async () => randomSecret())
   const text = await keyNamed(db, 'signing', async () => JSON.stringify(newSigningKey()))
-  const jwk = JSON.parse(text)
-  const signingKey = createPrivateKey({ key: jwk, format: 'jwk' })
+  const jwk: JWK = JSON.parse(text)
+  const { d: _d, ...publicJwk } = jwk
   return {
     hashKey: Buffer.from(hashKey, 'base64url'),
-    signingKey,
-    verifyKey: createPublicKey(signingKey),
-    keyId: hashToken(`${jwk.x}.${jwk.y}`).slice(0, 16),
+    signingKey: await cryptoKey(jwk),
+    verifyKey: await cryptoKey(publicJwk),
+    keyId: hashToken(`${publicJwk.x}.${publicJwk.y}`).slice(0, 16),
   }
+}
+
+async function cryptoKey(jwk: JWK): Promise<CryptoKey> {
+  const key = await importJWK(jwk, 'ES256')
+  if (key instanceof Uint8Array) throw new TypeError('the signing key of this data is no key pair')
+  return key
 }
 
 async function keyNamed(db: Db, name: ServiceKeyName, make: () => Promise<string>): Promise<string> {

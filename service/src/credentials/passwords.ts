@@ -1,6 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto'
 import { credentialLimits } from '../limits.ts'
-import type { AttemptPlace } from './hash-line.ts'
 import { createHashLine } from './hash-line.ts'
 import { keyedHash, randomSecret, sameText } from './secrets.ts'
 
@@ -17,12 +16,10 @@ export interface Passwords {
    * does not reveal which accounts exist (S-020). A password of more than `passwordCharacters`, 1,024, or fewer than
    * `leastPasswordCharacters`, 8, does not match. `busy` means that the line is full and nothing was compared (A-70).
    */
-  verify(password: string, stored: string | undefined, place: AttemptPlace): Promise<'match' | 'mismatch' | 'busy'>
+  verify(password: string, stored: string | undefined): Promise<'match' | 'mismatch' | 'busy'>
   isCurrent(stored: string): boolean
   /** Returns `busy` to every attempt that waits. */
   refuseWaiting(): void
-  /** How many slow hashes run, and how many wait. */
-  load(): { running: number; waiting: number }
 }
 
 const cost = { N: 2 ** 17, r: 8, p: 1 } as const
@@ -48,23 +45,23 @@ export function createPasswords({ scheme, key, derive = deriveByScrypt }: Passwo
   const line = createHashLine()
   const dummy = scheme === 'scrypt' ? `${scryptPrefix}${randomSalt()}$${randomSecret()}` : keyedPrefix + randomSecret()
 
-  async function matches(password: string, stored: string, place: AttemptPlace): Promise<boolean | 'busy'> {
+  async function matches(password: string, stored: string): Promise<boolean | 'busy'> {
     if (stored.startsWith(keyedPrefix)) return sameText(keyedPrefix + keyedHash(key, password), stored)
     const [name, n, r, p, salt] = stored.split('$')
     if (name !== 'scrypt' || salt === undefined) return false
     const stretch = { N: Number(n), r: Number(r), p: Number(p) }
-    const derived = await line.run(place, () => derive(password, salt, stretch))
+    const derived = await line.run('attempt', () => derive(password, salt, stretch))
     return derived === 'busy' ? 'busy' : sameText(`scrypt$${n}$${r}$${p}$${salt}$${derived}`, stored)
   }
   return {
     async hash(password) {
       if (scheme === 'keyed' && generated.test(password)) return keyedPrefix + keyedHash(key, password)
       const salt = randomSalt()
-      return `${scryptPrefix}${salt}$${await line.run({ lane: 'own' }, () => derive(password, salt, cost))}`
+      return `${scryptPrefix}${salt}$${await line.run('kept', () => derive(password, salt, cost))}`
     },
-    async verify(password, stored, place) {
+    async verify(password, stored) {
       if (password.length > credentialLimits.passwordCharacters) return 'mismatch'
-      const isMatch = await matches(password, stored ?? dummy, place)
+      const isMatch = await matches(password, stored ?? dummy)
       if (isMatch === 'busy') return 'busy'
       return isMatch && stored !== undefined && password.length >= credentialLimits.leastPasswordCharacters
         ? 'match'
@@ -72,7 +69,6 @@ export function createPasswords({ scheme, key, derive = deriveByScrypt }: Passwo
     },
     isCurrent: (stored) => stored.startsWith(scryptPrefix) || (scheme === 'keyed' && stored.startsWith(keyedPrefix)),
     refuseWaiting: () => line.refuseWaiting(),
-    load: () => line.load(),
   }
 }
 

@@ -3,9 +3,8 @@ import type { Throttle, ThrottlePolicy } from './throttle.ts'
 import { createThrottle } from './throttle.ts'
 
 /**
- * A failed attempt counts in each throttle that applies to it (A-71). sign-in/admit-sign-in.ts chooses those of a password, and
- * token/client-authentication.ts those of a client secret. throttle.ts counts the failures and sets the delays. Failures are kept
- * in the memory of each process, so that a restart forgets them.
+ * A failed attempt counts in each throttle that applies to it. Failures are kept in the memory of each process, so that a restart
+ * forgets them.
  */
 export interface Throttles {
   /** One browser that signed in to one account before. */

@@ -1,9 +1,8 @@
 import { credentialLimits } from '../limits.ts'
 import type { ServiceClock } from '../state/clock.ts'
-import type { FailureRecord } from './failure-records.ts'
-import { createFailureRecords } from './failure-records.ts'
+import { hashToken } from './secrets.ts'
 
-/** How many failures are allowed, and what they cost. throttle-policies.ts has the figures for passwords and client secrets. */
+/** How many failures are allowed, and what they cost. */
 export interface ThrottlePolicy {
   /** Failures without a delay. After them each failure doubles the delay, and attempts go one at a time. */
   freeFailures: number
@@ -31,72 +30,71 @@ export interface Admitted {
 export type AttemptResult = 'success' | 'failure' | 'undecided'
 
 export interface Throttle {
-  /**
-   * Admits an attempt once earlier ones that could still use up the free failures have ended, or returns the wait. At one key
-   * `attemptsWaiting`, 100 may wait, and `attemptsWaitingInAll`, 500 at all keys.
-   */
-  admit(key: string): Promise<Admitted | TooSoon>
+  /** Admits an attempt, or returns how long to wait: also while earlier ones could still use up the free failures. */
+  admit(key: string): Admitted | TooSoon
   /** Returns how long the next attempt has to wait, or 0. */
   waitMs(key: string): number
   /** Counts an attempt that was not admitted here. */
   settle(key: string, result: AttemptResult): void
   clear(): void
-  /** How many keys are remembered. */
-  readonly size: number
+}
+
+interface FailureRecord {
+  failures: number
+  blockedUntilMs: number
+  forgetAtMs: number
 }
 
 /** Delays attempts at a key after failures. A success or enough time ends the delays. */
 export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Throttle {
-  const records = createFailureRecords(clock, policy.rememberMs)
-  let waiting = 0
+  // In the order of their last failures, so that the oldest one makes room.
+  const failed = new Map<string, FailureRecord>()
+  const inProgress = new Map<string, number>()
 
-  function count(key: string, record: FailureRecord, result: AttemptResult): void {
-    if (result === 'success' && policy.afterSuccess === 'forget') record.failures = 0
-    if (result !== 'failure') {
-      forgetUnlessNeeded(key, record)
-      return
-    }
-    record.failures += 1
-    record.blockedUntilMs = clock.nowMs() + delayAfter(record.failures, policy)
-    record.forgetAtMs = record.blockedUntilMs + policy.rememberMs
-    records.remember(key, record)
+  function find(id: string): FailureRecord | undefined {
+    const record = failed.get(id)
+    return record === undefined || record.forgetAtMs <= clock.nowMs() ? undefined : record
   }
-  function forgetUnlessNeeded(key: string, record: FailureRecord): void {
-    const { failures, inProgress, blockedUntilMs } = record
-    if (failures === 0 && inProgress === 0 && blockedUntilMs <= clock.nowMs()) records.forget(key, record)
+  function count(id: string, result: AttemptResult): void {
+    if (result === 'success' && policy.afterSuccess === 'forget') failed.delete(id)
+    if (result !== 'failure') return
+    const failures = (find(id)?.failures ?? 0) + 1
+    const blockedUntilMs = clock.nowMs() + delayAfter(failures, policy)
+    failed.delete(id)
+    if (failed.size >= credentialLimits.failedKeys) failed.delete(failed.keys().next().value ?? '')
+    failed.set(id, { failures, blockedUntilMs, forgetAtMs: blockedUntilMs + policy.rememberMs })
   }
-  function leave(key: string, record: FailureRecord, result: AttemptResult): void {
-    record.inProgress -= 1
-    count(key, record, result)
-    // Each one checks again, in the order of arrival.
-    for (const resume of record.waiting.splice(0)) resume()
+  function leave(id: string, result: AttemptResult): void {
+    const others = (inProgress.get(id) ?? 1) - 1
+    if (others === 0) inProgress.delete(id)
+    else inProgress.set(id, others)
+    count(id, result)
+  }
+  function waitOf(id: string): number {
+    return Math.max(0, (find(id)?.blockedUntilMs ?? 0) - clock.nowMs())
   }
   return {
-    async admit(key) {
-      for (;;) {
-        const record = records.of(key)
-        const waitMs = record.blockedUntilMs - clock.nowMs()
-        if (waitMs > 0) return { kind: 'wait', retryAfterMs: waitMs }
-        // Even if all attempts in progress fail, there are no more failures than are free of a delay.
-        if (record.inProgress === 0 || record.failures + record.inProgress < policy.freeFailures) {
-          record.inProgress += 1
-          return { kind: 'go', settle: (result) => leave(key, record, result) }
-        }
-        const { attemptsWaiting, attemptsWaitingInAll } = credentialLimits
-        if (record.waiting.length >= attemptsWaiting || waiting >= attemptsWaitingInAll)
-          return { kind: 'wait', retryAfterMs: policy.firstDelayMs }
-        waiting += 1
-        await new Promise<void>((resolve) => record.waiting.push(resolve))
-        waiting -= 1
+    admit(key) {
+      const id = idOf(key)
+      const waitMs = waitOf(id)
+      if (waitMs > 0) return { kind: 'wait', retryAfterMs: waitMs }
+      const others = inProgress.get(id) ?? 0
+      // If all attempts in progress fail, there are no more failures than are free of a delay.
+      if (others > 0 && (find(id)?.failures ?? 0) + others >= policy.freeFailures) {
+        return { kind: 'wait', retryAfterMs: credentialLimits.attemptRetryMs }
       }
+      inProgress.set(id, others + 1)
+      return { kind: 'go', settle: (result) => leave(id, result) }
     },
-    waitMs: (key) => Math.max(0, (records.known(key)?.blockedUntilMs ?? 0) - clock.nowMs()),
-    settle: (key, result) => count(key, records.of(key), result),
-    clear: () => records.clear(),
-    get size() {
-      return records.size
-    },
+    waitMs: (key) => waitOf(idOf(key)),
+    settle: (key, result) => count(idOf(key), result),
+    clear: () => failed.clear(),
   }
+}
+
+/** Returns a digest, because a key may be as long as a form. */
+function idOf(key: string): string {
+  return hashToken(key)
 }
 
 function delayAfter(failures: number, { freeFailures, firstDelayMs, longestDelayMs, stop }: ThrottlePolicy): number {

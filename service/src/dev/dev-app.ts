@@ -2,9 +2,8 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { AccessChange } from '../access-change.ts'
 import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../check-shape.ts'
-import { hasMediaType, readAtMost } from '../http/body.ts'
+import { hasMediaType, jsonMembers, readAtMost } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
-import { parseJson } from '../http/json.ts'
 import { toolLimits } from '../limits.ts'
 import { nearName } from '../near-name.ts'
 import type { DevControls } from '../service.ts'
@@ -166,8 +165,8 @@ async function readJson(c: Context<HttpEnvironment>): Promise<unknown> {
   if (!isJson(c)) return undefined
   const body = await readAtMost(c.req.raw, toolLimits.devBodyBytes)
   if (body.kind !== 'text') return undefined
-  const json = parseJson(body.text, { maxDepth: toolLimits.devBodyDepth, repeatedMembers: 'refuse' })
-  return json.kind === 'value' ? json.value : undefined
+  const members = jsonMembers(body.text)
+  return members && Object.fromEntries(members)
 }
 
 function isJson(c: Context<HttpEnvironment>): boolean {

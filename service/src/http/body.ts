@@ -76,3 +76,14 @@ export function parseForm(text: string): FormFields {
   }
   return { kind: 'fields', get: (name) => fields.get(name) || undefined }
 }
+
+/** Returns the members of a JSON object, or undefined for any other text. */
+export function jsonMembers(text: string): Map<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? new Map(Object.entries(value)) : undefined
+  } catch {
+    return undefined
+  }
+}

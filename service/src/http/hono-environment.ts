@@ -1,17 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { ServiceContext } from '../context.ts'
-import type { Pause } from '../store/tables/tenant/checked-search.ts'
 import type { Loss } from './lost-response.ts'
-
-/** Decides which call of the API begins next. */
-export interface TenantTurns {
-  /** Runs the task when it is the tenant's turn. Rejects with 429 if too many calls wait, or one waits too long. */
-  run<Value>(tenant: string, task: (pause: Pause) => Promise<Value>): Promise<Value>
-  /** Counts the bytes of a response until the returned function is called. */
-  holdBytes(tenant: string, bytes: number): () => void
-  /** How many tenants are remembered, how many calls run, and how many wait for their turn. */
-  load(): { tenants: number; running: number; waiting: number }
-}
 
 /** What the handlers of a login tell about their request. */
 export interface LoginTrace {
@@ -37,8 +26,6 @@ export interface HttpEnvironment {
     service: ServiceContext
     /** The value of `X-Request-Id`. */
     requestId: string
-    /** On the API host: the turns of its tenants. */
-    turns: TenantTurns
     /** Set once the client of a request is known: only origins of that client may read the response (S-045). */
     clientId?: string
     /** The user, and on the API host the tenant of the bearer token. */
@@ -47,14 +34,18 @@ export interface HttpEnvironment {
     /** With dev controls, on a request of a login: what `recordLogins` shows of it. */
     trace?: LoginTrace
     fault?: string
-    /** The error code of a refusal, for the metrics. */
+    /** The error code of a refusal, for the log. */
     refusal?: string
   }
 }
 
 /** Set by the Node server; absent in process. */
 export interface NodeBindings {
-  incoming: { socket: { remoteAddress?: string | undefined }; headers: Readonly<Record<string, unknown>> }
+  incoming: {
+    socket: { remoteAddress?: string | undefined }
+    headers: Readonly<Record<string, unknown>>
+    rawHeaders: readonly string[]
+  }
   outgoing: ServerResponse
 }
 

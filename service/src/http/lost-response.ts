@@ -18,7 +18,7 @@ export async function loseOnSocket(response: Response, loss: Loss, outgoing: Ser
 }
 
 /** Returns a response that the Node server does not send. */
-export function alreadySent(): Response {
+function alreadySent(): Response {
   // The clone is a real Response. The Node server's own, which may be the global, does not read this header.
   return new Response(null, { headers: { 'x-hono-already-sent': 'true' } }).clone()
 }

@@ -27,8 +27,7 @@ const demoMark = 'demo'
 /** Rejects with a SeedError unless the data began as this seed. What was changed since then does not count. */
 export async function requireSameSeed({ store, passwords }: Filling, digest: string): Promise<void> {
   const mark = await findServiceKey(store.db, 'seed')
-  const place = { lane: 'stranger', account: 'seed' } as const
-  if (mark !== undefined && mark !== demoMark && (await passwords.verify(digest, mark, place)) === 'match') return
+  if (mark !== undefined && mark !== demoMark && (await passwords.verify(digest, mark)) === 'match') return
   throw new SeedError('the database already holds other data; choose an empty one, or start without the seed')
 }
 

@@ -1,12 +1,12 @@
 import type { Context, Handler, Next } from 'hono'
 import { Hono } from 'hono'
-import { ApiError, ValidationError } from '../api/api-error.ts'
-import { checkAccess, checkPermission } from '../api/check-access.ts'
-import { authenticate } from '../api/check-bearer-token.ts'
+import { authenticate, checkPermission } from '../api/check-bearer.ts'
 import type { Endpoint } from '../api/endpoints.ts'
 import { endpoints } from '../api/endpoints.ts'
-import { failed } from '../api/envelope.ts'
-import { createTenantTurns } from '../api/tenant-turns.ts'
+import { ApiError, failed, ValidationError } from '../api/envelope.ts'
+import type { TenantGate } from '../api/tenant-gate.ts'
+import { createTenantGate } from '../api/tenant-gate.ts'
+import { readBody } from '../api/validation.ts'
 import { inMebibytes } from '../byte-count.ts'
 import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
@@ -15,39 +15,20 @@ import { cors, isKnownOrigin } from '../http/middleware/cors.ts'
 import { hostGuard, ownOrigins } from '../http/middleware/host-guard.ts'
 import { injectFaults } from '../http/middleware/inject-faults.ts'
 import { journalRequests } from '../http/middleware/journal-requests.ts'
-import { noSniff } from '../http/middleware/no-sniff.ts'
-import { requestId } from '../http/middleware/request-id.ts'
-import { strictTransport } from '../http/middleware/strict-transport.ts'
+import { responseHeaders } from '../http/middleware/response-headers.ts'
 import { unexpected } from '../http/unexpected-error.ts'
 import { limits } from '../limits.ts'
 import { serveOpenApi } from '../openapi/routes.ts'
-import { authPathAtApi } from './mixed-up-addresses.ts'
 import { serveHealth } from './operations.ts'
 
 /**
  * Creates the API host, {base_url}. A request passes the checks in the order of the calls below. CORS comes before the check of the host,
- * so that a page can read each refusal. Success is 200 (A-24). Areas whose endpoints are not shown are 404 (A-25).
+ * so that a page can read each refusal.
  */
 export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
-  const turns = createTenantTurns()
-  service.telemetry.metrics?.gauge({
-    name: 'agent_service_tenant_calls',
-    help: 'Calls of the API that run or wait for the turn of their tenant, since its first request.',
-    label: 'state',
-    read() {
-      const { running, waiting } = turns.load()
-      return { running, waiting }
-    },
-  })
-  app.use(async (c, next) => {
-    c.set('service', service)
-    c.set('turns', turns)
-    return next()
-  })
-  app.use(requestId(service.config.trustedProxies))
-  app.use(noSniff())
-  app.use(strictTransport(service.config.baseUrl))
+  const gate = createTenantGate()
+  app.use(responseHeaders(service, service.config.baseUrl))
   serveHealth(app, service)
   app.use(journalRequests('base'))
   app.use(cors('GET, POST'))
@@ -55,7 +36,7 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.use(injectFaults('base'))
   app.use(refuseForeignOrigin)
   for (const endpoint of endpoints) {
-    app.all(endpoint.path, serve(service, endpoint))
+    app.all(endpoint.path, serve(service, endpoint, gate))
   }
   serveOpenApi(app, service.config)
   app.all('*', noEndpoint)
@@ -64,51 +45,58 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
 }
 
 /**
- * Checks one call before the endpoint reads the request (S-063), after `refuseForeignOrigin` (403), in this order: token (401,
- * api/check-bearer-token.ts), approval of the client and `api.access` (403, api/check-access.ts), method (405), permission and billing
- * (403). api/endpoints.ts names the permission and billing of each endpoint. The endpoint then refuses a wrong body (415, 413, 422,
- * api/validation.ts).
+ * Checks one call in this order: token (401), approval of the client and `api.access` (403), method (405), permission and billing (403).
+ * Then it reads the body (415, 413), waits for a place of the tenant (429), and runs the endpoint (404, 409, 422).
  */
-function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnvironment> {
+function serve(service: ServiceContext, endpoint: Endpoint, gate: TenantGate): Handler<HttpEnvironment> {
   return async (c) => {
     const bearer = await authenticate(c)
-    checkAccess(bearer)
     if (c.req.raw.method !== endpoint.method) throw notAllowed(endpoint.method)
     const billing = service.endpointBilling.of(endpoint.operation.id) ?? endpoint.billing
     checkPermission(bearer, { ...endpoint, billing })
-    const text = JSON.stringify(await endpoint.respond(c, service.store.forTenant(bearer.tenantId)))
-    holdUntilSent(c, bearer.tenantId, checkedBytes(text))
-    return jsonTextResponse(c, text)
+    const bytes = endpoint.method === 'POST' ? await readBody(c.req.raw) : new Uint8Array()
+    const tenant = service.store.forTenant(bearer.tenantId)
+    const leave = await gate.enter(tenant.tenantId)
+    try {
+      const call = { tenant, bytes, param: (name: string) => c.req.param(name), nowMs: service.clock.nowMs() }
+      const response = jsonTextResponse(c, checkedText(await endpoint.respond(call)))
+      leaveOnceSent(c, leave)
+      return response
+    } catch (error) {
+      leave()
+      throw error
+    }
   }
 }
 
-/** Authenticates first: a caller that may not use the API does not learn which endpoints exist (A-52). */
+/** A response that its client has not received is in memory, so until then its call is in progress. */
+function leaveOnceSent({ env: { outgoing } }: Context<HttpEnvironment>, leave: () => void): void {
+  if (outgoing === undefined || outgoing.destroyed) leave()
+  else outgoing.once('close', leave)
+}
+
+/**
+ * Authenticates first: a caller that may not use the API does not learn which endpoints exist. A path of the authorization server says so
+ * instead, because the two addresses are easily mixed up.
+ */
 async function noEndpoint(c: Context<HttpEnvironment>): Promise<never> {
-  const message = authPathAtApi(c.req.path, c.get('service').config)
-  if (message !== undefined) throw new ApiError({ status: 404, type: 'not_found', message })
-  checkAccess(await authenticate(c))
-  throw new ApiError({ status: 404, type: 'not_found', message: 'no such endpoint' })
+  const { authUrl, dev } = c.get('service').config
+  const isElsewhere = /^\/(?:auth|_dev)(?:\/|$)/.test(c.req.path)
+  if (!isElsewhere) await authenticate(c)
+  const here = `this is the API: set authUrl to the authorization server${dev === 'on' ? `, ${authUrl}` : ''}`
+  throw new ApiError({ status: 404, type: 'not_found', message: isElsewhere ? here : 'no such endpoint' })
 }
 
 function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
   return refuse(c, new ApiError({ status: 421, type: 'misdirected_request', message: problem }))
 }
 
-/**
- * Returns the size of a response. Only a page of rows can exceed the limit (`responseBytes`, 8 MiB), and the client can ask for
- * fewer (A-46).
- */
-function checkedBytes(text: string): number {
-  const bytes = Buffer.byteLength(text)
-  if (bytes <= limits.responseBytes) return bytes
+/** Returns the text of a response. Only a page of rows can exceed the limit, and the client can ask for fewer. */
+function checkedText(body: object): string {
+  const text = JSON.stringify(body)
+  if (Buffer.byteLength(text) <= limits.responseBytes) return text
   const msg = `the response is over ${inMebibytes(limits.responseBytes)}; ask for fewer rows`
   throw new ValidationError([{ loc: ['body', 'limit'], msg, type: 'less_than_equal' }])
-}
-
-/** Counts a response for its tenant until the client has received it, because until then it is in memory. */
-function holdUntilSent(c: Context<HttpEnvironment>, tenant: string, bytes: number): void {
-  const { outgoing } = c.env
-  if (outgoing !== undefined && !outgoing.destroyed) outgoing.once('close', c.get('turns').holdBytes(tenant, bytes))
 }
 
 /** Refuses what a page sends from an origin that no client has registered (CSRF protection, S-083, A-60). */

@@ -13,15 +13,12 @@ import { cors } from '../http/middleware/cors.ts'
 import { hostGuard } from '../http/middleware/host-guard.ts'
 import { injectFaults } from '../http/middleware/inject-faults.ts'
 import { journalRequests } from '../http/middleware/journal-requests.ts'
-import { noSniff } from '../http/middleware/no-sniff.ts'
 import { recordLogins } from '../http/middleware/record-logins.ts'
-import { requestId } from '../http/middleware/request-id.ts'
-import { strictTransport } from '../http/middleware/strict-transport.ts'
+import { responseHeaders } from '../http/middleware/response-headers.ts'
 import { unexpected } from '../http/unexpected-error.ts'
 import { token } from '../token/token-endpoint.ts'
 import { showError } from '../ui/error.tsx'
-import { apiPathAtAuth, unknownPageFixes } from './mixed-up-addresses.ts'
-import { refuseHost, serveHealth, serveMetrics } from './operations.ts'
+import { refuseHost, serveHealth } from './operations.ts'
 import { purgeOnRequest } from './purge-on-request.ts'
 
 const tokenPath = '/auth/v1/token'
@@ -32,15 +29,8 @@ const tokenPath = '/auth/v1/token'
  */
 export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
-  app.use(async (c, next) => {
-    c.set('service', service)
-    return next()
-  })
-  app.use(requestId(service.config.trustedProxies))
-  app.use(noSniff())
-  app.use(strictTransport(service.config.authUrl))
+  app.use(responseHeaders(service, service.config.authUrl))
   serveHealth(app, service)
-  serveMetrics(app, service)
   app.use(journalRequests('auth'))
   if (service.config.dev === 'on') app.use(recordLogins(service.logins))
   app.use(hostGuard({ origin: service.config.authUrl, names: service.config.allowedHosts }, refuseHost))
@@ -59,8 +49,11 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.post('/auth/v1/consent', consent)
   app.all(tokenPath, token)
   app.route(clientsPath, createClientsApp())
-  app.all('/api/*', (c) => jsonResponse(c, failed('not_found', apiPathAtAuth(service.config)), 404))
-  app.notFound((c) => showError(c, 404, 'There is no page at this URL.', unknownPageFixes(c.req.path, service.config)))
+  const { authUrl, baseUrl, dev } = service.config
+  const elsewhere = `This is the authorization server, ${authUrl}. The API is ${baseUrl}.`
+  const apiText = `this is the authorization server: set baseUrl to the API${dev === 'on' ? `, ${baseUrl}` : ''}`
+  app.all('/api/*', (c) => jsonResponse(c, failed('not_found', apiText), 404))
+  app.notFound((c) => showError(c, 404, 'There is no page at this URL.', dev === 'on' ? [elsewhere] : []))
   app.onError((error, c) => fail(c, error))
   return app
 }

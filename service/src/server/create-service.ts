@@ -24,7 +24,6 @@ import { createLogins } from '../state/login-traces.ts'
 import { openStore } from '../store/store.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
 import { createAuthApp } from './auth-origin.ts'
-import { addGauges } from './gauges.ts'
 import { createInProcessFetch } from './in-process-fetch.ts'
 import type { ServedApp } from './served-app.ts'
 import { onFirstRequest } from './served-app.ts'
@@ -143,7 +142,6 @@ async function createContext(config: ServiceConfig, hashKey: string | undefined)
   // The database gets the key of an export when it is filled. One that holds other data is refused after that.
   const keys = hashKey === undefined ? loaded : { ...loaded, hashKey: Buffer.from(hashKey, 'base64url') }
   const passwords = createPasswords({ scheme: config.passwordScheme, key: keys.hashKey })
-  addGauges(telemetry, { passwords, store })
   return {
     config,
     clock,

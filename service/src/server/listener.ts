@@ -1,38 +1,31 @@
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Server, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { HttpEnvironment, NodeBindings } from '../http/hono-environment.ts'
-import { alreadySent, loseOnSocket } from '../http/lost-response.ts'
+import { loseOnSocket } from '../http/lost-response.ts'
 import { limits, serverLimits } from '../limits.ts'
 import { urlHostOf } from '../loopback.ts'
-import type { ConnectionLimits } from './connections.ts'
-import { watchConnections } from './connections.ts'
 import type { ServedApp } from './served-app.ts'
 import { startingResponse } from './starting-response.ts'
 
-export interface ListenerLimits extends ConnectionLimits {
+/** What ends slow connections, and too many, before they keep other clients waiting. */
+export interface ListenerLimits {
   headersTimeoutMs: number
   requestTimeoutMs: number
   /** How often connections are checked for being overdue. */
   checkMs: number
   maxHeaderBytes: number
+  maxConnections: number
+  stalledResponseMs: number
 }
 
-/**
- * Ends slow connections, and too many (connections.ts), before they keep other clients waiting (S-085). Headers may take
- * `headersMs`, 10 s, a whole request `requestMs`, 30 s, which is checked every `checkMs`, 2 s. Headers that are larger than
- * `headerBytes`, 16 KiB get 431.
- */
 export const usualLimits: ListenerLimits = {
   headersTimeoutMs: serverLimits.headersMs,
   requestTimeoutMs: serverLimits.requestMs,
   checkMs: serverLimits.checkMs,
   maxHeaderBytes: serverLimits.headerBytes,
   maxConnections: limits.connections,
-  maxConnectionsPerAddress: limits.connectionsPerAddress,
-  maxPipelined: limits.pipelinedRequests,
   stalledResponseMs: limits.stalledResponseMs,
-  responseMs: limits.responseMs,
 }
 
 type NodeEnvironment = NodeBindings & HttpEnvironment['Bindings']
@@ -50,7 +43,7 @@ export interface Listener {
 export type ProcessUse = 'alone' | 'shared'
 
 export interface ListenOptions {
-  /** The IP address to listen on. Default: 127.0.0.1, because the demo accounts of this service are for this machine (S-082). */
+  /** The IP address to listen on. Default: 127.0.0.1, because the demo accounts of this service are for this machine. */
   host?: string | undefined
   limits?: ListenerLimits
   process?: ProcessUse
@@ -74,9 +67,12 @@ export function listen(
       maxHeaderSize: own.maxHeaderBytes,
     },
   }) as Server
-  const connections = watchConnections(server, own)
+  server.maxConnections = own.maxConnections
+  closeStalled(server, own.stalledResponseMs)
+  const busy = closeGently(server)
   async function respond(request: Request, env: NodeEnvironment): Promise<Response> {
-    if ((await connections.turn(env.outgoing)) === 'closed') return alreadySent()
+    if (hostsOf(env) > 1) return new Response(null, { status: 400, headers: { Connection: 'close' } })
+    busy(env.outgoing)
     if (app === undefined) return startingResponse(origin, new URL(request.url).pathname)
     const response = await app.fetch(request, env)
     return env.loss === undefined ? response : loseOnSocket(response, env.loss, env.outgoing)
@@ -97,7 +93,44 @@ export function listen(
   })
 }
 
-/** Stops the listener. Requests in progress have a time to finish (`drainMs`, 8 s; S-089, A-66). */
+/** Counts the Host headers, of which a request has one (RFC 9112 section 3.2). Node reads the first one only. */
+function hostsOf({ incoming: { rawHeaders } }: NodeEnvironment): number {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host').length
+}
+
+/** Closes a connection whose client receives nothing of a response for a time. Each byte starts Node's timer again. */
+function closeStalled(server: Server, stalledResponseMs: number): void {
+  server.timeout = stalledResponseMs
+  server.on('timeout', (socket: Socket) => {
+    // The timer also fires while a response is prepared or a body is awaited.
+    if (socket.writableLength > 0) socket.destroy()
+  })
+}
+
+/**
+ * Lets `server.close()` send whole responses: it closes each connection once its responses have been sent. Node's own function counts a
+ * response as sent once it is written, and would cut it off. Returns the function that tells of a request in progress.
+ */
+function closeGently(server: Server): (outgoing: ServerResponse) => void {
+  const idle = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    idle.add(socket)
+    socket.once('close', () => idle.delete(socket))
+  })
+  server.closeIdleConnections = () => {
+    for (const socket of idle) socket.destroySoon()
+  }
+  return (outgoing) => {
+    const { socket } = outgoing.req
+    idle.delete(socket)
+    outgoing.once('close', () => {
+      if (!server.listening) socket.destroySoon()
+      else if (!socket.destroyed) idle.add(socket)
+    })
+  }
+}
+
+/** Stops the listener. Requests in progress have a time to finish. */
 export function stop(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), serverLimits.drainMs)

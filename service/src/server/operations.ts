@@ -1,12 +1,12 @@
 import type { Context, Hono } from 'hono'
 import type { ServiceContext } from '../context.ts'
-import { isForwarded } from '../http/forwarded.ts'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { jsonResponse } from '../http/json-response.ts'
-import { hostGuard } from '../http/middleware/host-guard.ts'
 import { serverLimits, storeLimits } from '../limits.ts'
 import type { MissingPart } from '../store/migrate.ts'
-import { telemetryLimits } from '../telemetry/limits.ts'
+
+/** How long `/readyz` waits for the database. */
+const readyMs = 2_000
 
 /**
  * Serves `/healthz` and `/readyz` (A-86). They come before the check of `Host`, because a probe names the address of a
@@ -20,7 +20,7 @@ export function serveHealth(app: Hono<HttpEnvironment>, { store }: ServiceContex
     checking ??= within(storeLimits.statementMs, store.missing()).finally(() => {
       checking = undefined
     })
-    return within(telemetryLimits.readyMs, checking)
+    return within(readyMs, checking)
   }
   app.get('/healthz', (c) => jsonResponse(c, { status: 'alive' }))
   app.get('/readyz', async (c) => {
@@ -28,23 +28,6 @@ export function serveHealth(app: Hono<HttpEnvironment>, { store }: ServiceContex
     if (parts.length === 0) return jsonResponse(c, { status: 'ready', missing: [] })
     c.header('Retry-After', String(serverLimits.retryAfterMs / 1_000))
     return jsonResponse(c, { status: 'not-ready', missing: parts }, 503)
-  })
-}
-
-/**
- * Serves `/metrics`, if it is on, to direct requests only, because a reverse proxy would publish it. `Host` may also be an address,
- * because a scraper names that of a container (A-87).
- */
-export function serveMetrics(app: Hono<HttpEnvironment>, { config, telemetry: { metrics } }: ServiceContext): void {
-  if (metrics === undefined) return
-  const served = { origin: config.authUrl, names: config.allowedHosts, addresses: 'any' } as const
-  app.use('/metrics', hostGuard(served, refuseHost))
-  app.get('/metrics', async (c) => {
-    if (isForwarded(c)) {
-      return jsonResponse(c, { error: 'a proxy forwarded this request; read the metrics from the service itself' }, 403)
-    }
-    const { contentType, body } = await metrics.text()
-    return c.body(body, 200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' })
   })
 }
 

@@ -3,8 +3,8 @@ import type { Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import type { Assembly } from './create-service.ts'
 import { assemble } from './create-service.ts'
-import type { Listener, ListenerLimits, ListenOptions, ProcessUse } from './listener.ts'
-import { listen, stop, usualLimits } from './listener.ts'
+import type { Listener, ListenOptions, ProcessUse } from './listener.ts'
+import { listen, stop } from './listener.ts'
 import { portFailureText } from './port-failure.ts'
 
 /** Starts the service on two ports, on loopback unless `host` is set. */
@@ -22,7 +22,7 @@ async function start(options: ServiceOptions, process: ProcessUse): Promise<Serv
   const { authPort = 0, basePort = 0 } = options
   if (authPort !== 0 && authPort === basePort)
     throw new RangeError(`authPort and basePort are both ${authPort}; they must differ`)
-  const shared = { host: listeningHost(options), process, limits: limitsBehind(options.trustedProxies ?? 0) }
+  const shared = { host: listeningHost(options), process }
   const auth = await listenOn(options.authPort, { origin: 'auth', ...shared })
   const base = await listenOn(options.basePort, { origin: 'base', ...shared }).catch(async (error: unknown) => {
     await stop(auth.server)
@@ -54,12 +54,6 @@ async function start(options: ServiceOptions, process: ProcessUse): Promise<Serv
     return closing
   }
   return service
-}
-
-/** Behind a proxy every connection has the proxy's address, so one address may have all of them. */
-function limitsBehind(trustedProxies: number): ListenerLimits {
-  const { maxConnections } = usualLimits
-  return trustedProxies === 0 ? usualLimits : { ...usualLimits, maxConnectionsPerAddress: maxConnections }
 }
 
 /** Rejects with an error that has code and port of the cause and says what to do. */

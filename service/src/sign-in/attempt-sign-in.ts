@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import type { AttemptPlace } from '../credentials/hash-line.ts'
 import type { AttemptResult } from '../credentials/throttle.ts'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { credentialLimits } from '../limits.ts'
@@ -25,11 +24,11 @@ export async function attemptSignIn(
   const email = presented.email.trim().toLowerCase()
   if (presented.password.length > credentialLimits.passwordCharacters) return { kind: 'too_long' }
   const { journal } = c.get('service')
-  const admission = await admitSignIn(c, email)
+  const admission = admitSignIn(c, email)
   if (admission.kind === 'wait') return admission
   let result: AttemptResult = 'undecided'
   try {
-    const { account, proof } = await checkPassword(c, { email, password: presented.password, lane: admission.lane })
+    const { account, proof } = await checkPassword(c, { email, password: presented.password })
     if (proof === 'busy') return { kind: 'busy', retryAfterMs: credentialLimits.hashRetryMs }
     const who = account === undefined ? {} : { personId: account.id, tenant: account.tenantId }
     result = proof === 'right' ? 'success' : 'failure'
@@ -67,20 +66,14 @@ function waitText(seconds: number): string {
   return `${Math.ceil(seconds / 60 / 60)} hours`
 }
 
-interface Presented {
-  email: string
-  password: string
-  lane: AttemptPlace['lane']
-}
-
 async function checkPassword(
   c: Context<HttpEnvironment>,
-  presented: Presented,
+  presented: { email: string; password: string },
 ): Promise<{ account: Account | undefined; proof: 'right' | 'wrong' | 'busy' }> {
-  const { email, password, lane } = presented
+  const { email, password } = presented
   const { store, passwords } = c.get('service')
   const account = await findAccountByEmail(store.db, email)
-  const result = await passwords.verify(password, account?.passwordHash, { lane, account: email })
+  const result = await passwords.verify(password, account?.passwordHash)
   if (result === 'busy') return { account, proof: 'busy' }
   if (account === undefined || result === 'mismatch' || !account.active) return { account, proof: 'wrong' }
   if (!passwords.isCurrent(account.passwordHash)) {

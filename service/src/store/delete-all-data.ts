@@ -1,12 +1,7 @@
 import type { Db } from './database.ts'
 import { rawDatabase } from './database.ts'
-import { queryTraitsOf } from './engine/engine.ts'
 
-/**
- * The tables of data without `agent_trigrams`, which the engine clears in its own way. Children come before parents, because foreign keys
- * refuse the other order. The `grant_id` of
- * `authorization_codes` is no foreign key.
- */
+/** Children come before parents, because foreign keys refuse the other order. */
 const childrenFirst = [
   'registry_events',
   'context_groups',
@@ -29,8 +24,5 @@ const childrenFirst = [
 
 /** Deletes the rows of all tables except `service_keys`, which holds the keys of the service. */
 export async function deleteAllData(tx: Db): Promise<void> {
-  const db = rawDatabase(tx)
-  const { trigrams, deleteRows } = queryTraitsOf(db)
-  await trigrams.clear(db)
-  await deleteRows(db, childrenFirst)
+  for (const table of childrenFirst) await rawDatabase(tx).deleteFrom(table).execute()
 }

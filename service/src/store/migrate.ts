@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator, sql } from 'kysely'
+import { DEFAULT_MIGRATION_TABLE, type Kysely, type Migration, Migrator, sql } from 'kysely'
 import { storeLimits } from '../limits.ts'
 import type { RawDatabase } from './database.ts'
+import type { StoreEngine } from './engine/engine.ts'
 import { databaseFailureOf, isMissingTable } from './engine/failures.ts'
+import { createFirstTables } from './migrations/001-first-tables.ts'
 
 export type MissingPart = 'database' | 'migrations'
 
@@ -18,6 +20,11 @@ const refusals = {
   older: 'the data is of an older version of agent-service; use that version, or start this one on it first',
   newer: 'the data is of a newer version of agent-service; start that version, or choose other data',
 } as const
+
+/** The migrations in the order of their names, which one process at a time runs. */
+export function migrationsFor(engine: StoreEngine): Record<string, Migration> {
+  return { '001-first-tables': { up: (db: Kysely<unknown>) => createFirstTables(db, engine) } }
+}
 
 /**
  * Brings the tables up to date. If another process migrates at the same time on libSQL, it tries again after `migrationPauseMs`,

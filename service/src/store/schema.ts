@@ -29,10 +29,10 @@ export interface Tables {
     id: string
     client_id: string
     secret_hash: string
-    created_ms: Generated<number>
+    created_ms: number
     retired_ms: number | null
   }
-  client_redirect_uris: { client_id: string; redirect_uri: string; position: number; page_origin: Generated<string> }
+  client_redirect_uris: { client_id: string; redirect_uri: string; position: number; page_origin: string }
   client_approvals: { client_id: string; tenant_id: string; active: Flag; surfaces: string }
   registry_events: {
     id: Generated<number>
@@ -51,8 +51,6 @@ export interface Tables {
   access_tokens: { hash: string; grant_id: string; expires_ms: number }
   session_tokens: { hash: string; person_id: string; expires_ms: number }
   parent_agents: ParentAgentTable
-  /** `rowid` is the id of an agent, and `trigrams` has the form of the engine (engine/*-trigrams.ts). */
-  agent_trigrams: { rowid: number; trigrams: string }
   llm_models: LlmModelTable
   context_groups: ContextGroupTable
 }
@@ -125,8 +123,8 @@ export interface ParentAgentTable {
   agent_key: string
   /** In NFC, because searches compare and sort by it. */
   agent_name: string
-  /** The name that responses have. Null in rows of earlier versions, which stored the NFC only. */
-  name_as_sent: string | null
+  /** The name that responses have. */
+  name_as_sent: string
   full_display_name: string
   display_name: string
   description: string
@@ -136,8 +134,6 @@ export interface ParentAgentTable {
   state_function: string
   created_ms: number
   search_text: string
-  /** 1 if `agent_trigrams` has this agent. A row of an earlier version has 0 until `indexAgents` adds it to the index. */
-  has_trigrams: Generated<Flag>
 }
 
 export interface LlmModelTable {

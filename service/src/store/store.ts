@@ -1,13 +1,10 @@
 import { Kysely } from 'kysely'
 import type { Db } from './database.ts'
 import { opaqueDatabase, rawDatabase } from './database.ts'
-import type { PoolFigures } from './engine/engine.ts'
 import type { StoreLocation } from './engine/open-engine.ts'
 import { openEngine } from './engine/open-engine.ts'
-import { indexAgents } from './index-agents.ts'
 import type { MissingPart, Opening } from './migrate.ts'
-import { migrate, missingParts } from './migrate.ts'
-import { migrations } from './migrations/migrations.ts'
+import { migrate, migrationsFor, missingParts } from './migrate.ts'
 import type { Tables } from './schema.ts'
 import type { TenantStore } from './tenant-store.ts'
 import { tenantStore } from './tenant-store.ts'
@@ -15,8 +12,8 @@ import { tenantStore } from './tenant-store.ts'
 export type { Db } from './database.ts'
 
 /**
- * The data of a service. A call of the API reaches the data of its tenant through `forTenant` only. Logins, the command, resets, exports,
- * and `indexAgents`, which completes the index of search texts at a start, work across tenants.
+ * The data of a service. A call of the API reaches the data of its tenant through `forTenant` only. Logins, the command, resets and
+ * exports work across tenants.
  */
 export interface Store {
   /** For the functions of `tables/` about users, clients, logins and tokens. */
@@ -39,27 +36,23 @@ export interface Store {
   lockSignIns(tx: Db): Promise<void>
   /** Returns what a request would miss: a database that answers, or the tables of this version. */
   missing(): Promise<MissingPart[]>
-  /** Returns the connections of a pool, if the engine has one. */
-  connections(): PoolFigures | undefined
   /** For rows that were added with ids: agents and models that follow get larger ones. */
   continueIds(tx: Db): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Opens the database, brings its tables up to date and completes the index of search texts. Rejects if one of these fails, and for data
- * of a newer version, which have a migration that this version does not know. With `refuse`, it rejects data of an older version as well
- * and does not complete the index, but still makes the tables of an empty database. After a migration, a running older service reports
- * `migrations` in /readyz.
+ * Opens the database and brings its tables up to date. Rejects if one of these fails, and for data of a newer version, which have a
+ * migration that this version does not know. With `refuse`, it rejects data of an older version as well, but still makes the tables of an
+ * empty database. After a migration, a running older service reports `migrations` in /readyz.
  */
 export async function openStore(location: StoreLocation, opening: Opening = { migrations: 'run' }): Promise<Store> {
   const engine = await openEngine(location)
   const raw = new Kysely<Tables>({ dialect: engine.kyselyDialect })
   const db = opaqueDatabase(raw)
-  const known = migrations(engine)
+  const known = migrationsFor(engine)
   try {
     await migrate(raw, known, opening)
-    if (opening.migrations === 'run') await indexAgents(db)
   } catch (error) {
     await raw.destroy()
     throw error
@@ -72,7 +65,6 @@ export async function openStore(location: StoreLocation, opening: Opening = { mi
     lockAuthorizations: (tx) => engine.lockTable(rawDatabase(tx), 'grants'),
     lockSignIns: (tx) => engine.lockTable(rawDatabase(tx), 'sign_in_sessions'),
     missing: () => missingParts(raw, Object.keys(known)),
-    connections: () => engine.connections(),
     close: () => raw.destroy(),
   }
 }

@@ -1,40 +1,55 @@
 import type { ServiceConfig } from '../config.ts'
-import type { EventEntry } from '../state/journal.ts'
-import type { Log } from './log.ts'
-import { createLog } from './log.ts'
-import type { Metrics } from './metrics.ts'
-import { createMetrics } from './metrics.ts'
-import type { Failure, ObservedRequest } from './observed-request.ts'
+import type { EventEntry, RequestEntry } from '../state/journal.ts'
 
-/** What operators see of a running service: a log and metrics, if they are turned on. */
-export interface Telemetry {
-  /** Absent if neither a log nor metrics are on, so that a request costs nothing more. */
-  readonly request?: (request: ObservedRequest) => void
-  event(event: EventEntry): void
-  failure(failure: Failure): void
-  /** Logs a step in the life of the process. */
-  step(text: string, facts?: Record<string, string>): void
-  /** Absent if metrics are off. */
-  readonly metrics?: Pick<Metrics, 'gauge' | 'text'>
+/** One request for the log: its line of the journal, which holds no secret, and how it went. */
+export interface ObservedRequest extends Omit<RequestEntry, 'kind' | 'atMs'> {
+  /** The value of `X-Request-Id`. */
+  requestId: string
+  /** The pattern of the route, or `other`. */
+  route: string
+  durationMs: number
+  /** The error code of a refusal, if the response has one. */
+  refusal?: string
 }
 
-/** Creates the log and the metrics that the configuration asks for. */
-export async function createTelemetry({ log: format, metrics: counts }: ServiceConfig): Promise<Telemetry> {
-  const log: Log | undefined = format === 'off' ? undefined : await createLog(format)
-  const metrics: Metrics | undefined = counts === 'off' ? undefined : createMetrics()
-  const isObserving = log !== undefined || metrics !== undefined
-  function request(observed: ObservedRequest): void {
-    log?.request(observed)
-    metrics?.request(observed)
-  }
+/** What operators see of a running service. */
+export interface Telemetry {
+  /** Absent if the log is off, so that a request costs nothing more. */
+  readonly request?: (request: ObservedRequest) => void
+  event(event: EventEntry): void
+  /** Logs an error that no handler expected. */
+  failure(failure: { id: string; requestId: string; error: unknown }): void
+  /** Logs a step in the life of the process. */
+  step(text: string, facts?: Record<string, string>): void
+}
+
+/** Writes one line for each request and event to the standard error, because the standard output has the secrets of a start. */
+export async function createTelemetry({ log: format }: Pick<ServiceConfig, 'log'>): Promise<Telemetry> {
+  if (format === 'off') return { event: () => {}, failure: () => {}, step: () => {} }
+  // Imported only when a log is on, because loading modules takes most of a start.
+  const { pino, destination, stdTimeFunctions } = await import('pino')
+  const stream =
+    format === 'json'
+      ? destination({ dest: process.stderr.fd, sync: true })
+      : (await import('pino-pretty')).default({ destination: process.stderr.fd, sync: true, ignore: 'pid' })
+  // Without a listener, a reader that goes away would end the process.
+  stream.on('error', () => undefined)
+  const labels = { level: (label: string) => ({ level: label }) }
+  const logger = pino({ base: { pid: process.pid }, timestamp: stdTimeFunctions.isoTime, formatters: labels }, stream)
   return {
-    ...(isObserving ? { request } : {}),
-    event(event) {
-      log?.event(event)
-      metrics?.event(event)
-    },
-    failure: (failure) => log?.failure(failure),
-    step: (text, facts) => log?.step(text, facts),
-    ...(metrics === undefined ? {} : { metrics }),
+    request: (request) => logger[request.status >= 500 ? 'error' : 'info'](request, 'request'),
+    event: ({ id, event, clientId, personId, tenant }) =>
+      logger.info({ eventId: id, clientId, personId, tenant }, event),
+    failure: ({ id, requestId, error }) =>
+      logger.error({ failureId: id, requestId, ...factsOf(error) }, 'unexpected error'),
+    step: (text, facts) => logger.info({ ...facts }, text),
   }
+}
+
+/** Leaves out the message of an error, because it may quote what a request or the database held. */
+function factsOf(error: unknown): { name: string; code?: string; frames: string[] } {
+  const { name, code, stack } = error as { name?: unknown; code?: unknown; stack?: unknown }
+  const lines = typeof stack === 'string' ? stack.split('\n') : []
+  const frames = lines.filter((line) => /^ {4}at /.test(line)).map((line) => line.trim())
+  return { name: String(name ?? 'Error'), ...(typeof code === 'string' ? { code } : {}), frames }
 }

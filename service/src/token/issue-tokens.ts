@@ -62,7 +62,7 @@ export async function issueAccessToken(
 ): Promise<IssuedTokens> {
   // An expired authorization is deleted with its tokens, so none may live longer.
   const expiresMs = Math.min(authorization.expiresMs, service.clock.nowMs() + service.config.accessTokenLifeMs)
-  const accessToken = signAccessToken(service, { authorization, permissions, expiresMs })
+  const accessToken = await signAccessToken(service, { authorization, permissions, expiresMs })
   await saveAccessToken(tx, { hash: hashToken(accessToken), authorizationId: authorization.id, expiresMs })
   return { accessToken, accessExpiresMs: expiresMs, scope: authorization.scope, personId: authorization.personId }
 }

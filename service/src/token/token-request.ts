@@ -1,6 +1,5 @@
 import { inKibibytes } from '../byte-count.ts'
-import { hasMediaType, parseForm, readAtMost } from '../http/body.ts'
-import { parseJson } from '../http/json.ts'
+import { hasMediaType, jsonMembers, parseForm, readAtMost } from '../http/body.ts'
 import { parseQuery } from '../http/query.ts'
 import { requestLimits } from '../limits.ts'
 import { invalidRequest, OAuthError } from './oauth-error.ts'
@@ -19,7 +18,7 @@ const protocolNames = [...bodyOnly, 'grant_type']
 
 /**
  * Takes grant_type from the query, and refuses a body that names another one. Reads the other fields from a form (code) or a JSON
- * object (refresh token). The body has at most `tokenBytes`, 16 KiB, and `tokenDepth`, 8 levels.
+ * object (refresh token).
  */
 export async function readTokenRequest(request: Request): Promise<TokenRequest> {
   const grantType = readGrantType(request)
@@ -54,15 +53,8 @@ function formFields(text: string): TokenFields {
 }
 
 function jsonFields(text: string): TokenFields {
-  const json = parseJson(text, { maxDepth: requestLimits.tokenDepth, repeatedMembers: 'refuse' })
-  if (json.kind === 'repeated') throw invalidRequest('a JSON member is repeated; send each one once')
-  if (json.kind === 'too_deep')
-    throw invalidRequest(`the body is nested deeper than ${requestLimits.tokenDepth} levels`)
-  if (json.kind !== 'value') throw invalidRequest('the body is not JSON')
-  if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value)) {
-    throw invalidRequest('the body is not a JSON object')
-  }
-  const members = new Map<string, unknown>(Object.entries(json.value))
+  const members = jsonMembers(text)
+  if (members === undefined) throw invalidRequest('the body is not a JSON object')
   const mistyped = protocolNames.find((name) => members.has(name) && typeof members.get(name) !== 'string')
   if (mistyped !== undefined) throw invalidRequest(`${mistyped} must be a string`)
   // The journal of logins also asks for names that may have another type here.

@@ -1,5 +1,3 @@
-import { scrypt } from 'node:crypto'
-import { promisify } from 'node:util'
 import { generateKeyPair, SignJWT } from 'jose'
 import { beforeEach, expect, test } from 'vitest'
 import { hashToken } from '../../src/credentials/secrets.ts'
@@ -157,18 +155,6 @@ test.each([
 ])('a stored token %s is 401', async (_, change) => {
   const forged = await store(change(token))
   expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(401)
-})
-
-test('a thread pool that is full of hashes holds up no API call', async () => {
-  let finished = 0
-  const options = { N: 2 ** 16, r: 8, maxmem: 2 ** 28 }
-  const hashes = Array.from({ length: 4 }, async () => {
-    await promisify<string, string, number, typeof options, Buffer>(scrypt)('a', 'b', 32, options)
-    finished += 1
-  })
-  const answer = await callApi(service, { token, path: agentSearch, body: {} })
-  expect({ status: answer.status, finished }).toEqual({ status: 200, finished: 0 })
-  await Promise.all(hashes)
 })
 
 test('a user session token is the other kind of bearer, and ends after 12 hours', async () => {

@@ -141,10 +141,10 @@ test('of 50 equal names at once one is created, and the other tenant is free to 
 
 test('a tenant has at most 10,000 agents: the next one is 409 in the envelope, and other tenants go on', async () => {
   const rows = (firstTenant: string, most: number) => sql`
-    insert into parent_agents (tenant_id, parent_agent_type, parent_agent_type_key, agent_key, agent_name,
+    insert into parent_agents (tenant_id, parent_agent_type, parent_agent_type_key, agent_key, agent_name, name_as_sent,
       full_display_name, display_name, description, configs, llm_model, active, state_function, created_ms, search_text)
     select a.tenant_id, a.parent_agent_type, a.parent_agent_type_key,
-      a.agent_key || '-' || b.id || '-' || c.id || '-' || d.id, a.agent_name,
+      a.agent_key || '-' || b.id || '-' || c.id || '-' || d.id, a.agent_name, a.name_as_sent,
       a.full_display_name, a.display_name, a.description, a.configs, a.llm_model, a.active, a.state_function,
       a.created_ms, a.search_text
     from parent_agents a, parent_agents b, parent_agents c, parent_agents d

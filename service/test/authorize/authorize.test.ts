@@ -1,6 +1,3 @@
-// Also tests service/src/authorize/authorization-request.ts, service/src/authorize/redirect-to-client.ts,
-// service/src/authorize/unregistered-redirect.ts, service/src/authorize/views/continue.tsx, service/src/shell-word.ts,
-// service/src/ui/error.tsx, service/src/ui/layout.tsx.
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Service, ServiceOptions } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'

@@ -1,7 +1,5 @@
 // @module-tag database
 
-// Also tests service/src/authorize/views/consent.tsx, service/src/store/tables/authorization-requests.ts,
-// service/src/store/tables/clients.ts, service/src/token/oauth-error.ts.
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'

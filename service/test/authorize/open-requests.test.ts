@@ -195,7 +195,7 @@ test('a page whose client a reset has removed is too old', async () => {
   const redirectUri = 'https://own.example/callback'
   await db
     .insertInto('client_redirect_uris')
-    .values({ client_id: own.id, redirect_uri: redirectUri, position: 0 })
+    .values({ client_id: own.id, redirect_uri: redirectUri, position: 0, page_origin: '' })
     .execute()
   const browser = new Browser(service.fetch)
   const { url } = authorizeUrl(service, { parameters: { client_id: own.id, redirect_uri: redirectUri } })

@@ -1,5 +1,3 @@
-// Also tests service/src/cli/argument-problem.ts, service/src/cli/command.ts, service/src/cli/data-file.ts, service/src/cli/env-block.ts,
-// service/src/cli/version.ts, service/src/near-name.ts, service/src/server/port-failure.ts.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

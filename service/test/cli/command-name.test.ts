@@ -1,4 +1,3 @@
-// Also tests service/src/cli/data-flag.ts, service/src/shell-word.ts.
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { dataFlag } from '../../src/cli/data-flag.ts'

@@ -1,4 +1,3 @@
-// Also tests service/src/store/engine/private-file.ts.
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,3 @@
-// Also tests service/src/api/api-error.ts, service/src/api/check-access.ts, service/src/api/endpoints.ts, service/src/dev/roster.ts,
-// service/src/dev/set-access.ts, service/src/state/endpoint-billing.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { AccessChange, Service } from '../../src/index.ts'
 import { agentSearch, authorize, callApi, clientOf, errorOf, login, refresh } from '../support/login.ts'

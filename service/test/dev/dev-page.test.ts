@@ -1,5 +1,3 @@
-// Also tests service/src/dev/controls.ts, service/src/dev/dev-actions.ts, service/src/dev/dev-app.ts,
-// service/src/dev/views/dev-controls.tsx, service/src/dev/views/dev.tsx, service/src/http/hono-environment.ts, service/src/ui/fact.tsx.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import { hashOf } from '../../src/ui/style.ts'

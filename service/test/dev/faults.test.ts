@@ -1,5 +1,3 @@
-// Also tests service/src/check-shape.ts, service/src/dev/fault-rule.ts, service/src/http/lost-response.ts,
-// service/src/http/middleware/inject-faults.ts.
 import { beforeEach, expect, test } from 'vitest'
 import type { FaultRule, Service } from '../../src/index.ts'
 import { agentSearch, callApi, clientOf, errorOf, login, refresh } from '../support/login.ts'

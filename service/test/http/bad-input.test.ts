@@ -81,7 +81,7 @@ test.each([
   ['single quotes', "{'limit':1}", 422],
   ['a trailing comma', '{"limit":1,}', 422],
   ['NaN', '{"limit":NaN}', 422],
-  ['depth 33', `{"x":${nested(32, '')}}`, 422],
+  ['depth 100,000 in a member that is ignored', `{"x":${nested(100_000, '')}}`, 200],
   ['depth 100,000', nested(100_000, ''), 422],
   ['depth 100,000, unfinished', '['.repeat(100_000), 422],
   ['1,000 groups, each in the next', groups(10_00), 422],
@@ -126,7 +126,8 @@ test('257 KiB without a declared length are 413 as well, and the service does no
 })
 
 test.each([
-  ['two Host headers', ['Host: 127.0.0.1', 'Host: evil.example'], [400, 421]],
+  ['two Host headers', ['Host: 127.0.0.1', 'Host: evil.example'], [400]],
+  ['two equal Host headers', [`Host: 127.0.0.1`], [400]],
   ['two Content-Length headers', ['Content-Length: 2', 'Content-Length: 3'], [400]],
   ['lengths in one header', ['Content-Length: 2, 2'], [400]],
   ['a length and chunks', ['Content-Length: 2', 'Transfer-Encoding: chunked'], [400]],
@@ -178,12 +179,6 @@ test('doubled parameters are refused by both endpoints and in both bodies', asyn
     [`${token}refresh_token&grant%5Ftype=authorization_code`, 'application/json', '{}'],
     [`${token}authorization_code`, form, `code=a&code=a&redirect_uri=x&client_id=${clientId}`],
     [`${token}authorization_code`, form, `code=a&c%6Fde=b&redirect_uri=x&client_id=${clientId}`],
-    [
-      `${token}refresh_token`,
-      'application/json',
-      `{"refresh_token":"a","refresh_token":"a","client_id":"${clientId}"}`,
-    ],
-    [`${token}refresh_token`, 'application/json', `{"refresh_token":"a","refresh\\u005ftoken":"b"}`],
   ] as const) {
     const answer = await post(path, type, body)
     expect({ status: statusOf(answer), hasError: answer.includes('"invalid_request"') }, path + body).toEqual({
@@ -191,20 +186,6 @@ test('doubled parameters are refused by both endpoints and in both bodies', asyn
       hasError: true,
     })
   }
-})
-
-test('a refresh whose JSON is nested too deep is told so', async () => {
-  const body = `{"refresh_token":"a","x":${nested(8, '')}}`
-  const answer = await fetch(`${service.authUrl}/auth/v1/token?grant_type=refresh_token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-  })
-  expect({ status: answer.status, ...((await answer.json()) as object) }).toMatchObject({
-    status: 400,
-    error: 'invalid_request',
-    error_description: 'the body is nested deeper than 8 levels',
-  })
 })
 
 test('only its own names are answered, however Host is spelt', async () => {

@@ -171,11 +171,10 @@ test.each([
   ['LlmModelSearch', modelSearch, 'id model_name model_version provider'],
 ])('%s documents the columns of the specification, and each of them sorts', async (name, path, names) => {
   const columns = names.split(' ')
-  const column = { enum: columns }
-  expect(document.components.schemas[name]?.properties).toMatchObject({
-    sort: { anyOf: [{ properties: { column } }, { type: 'array', items: { properties: { column } } }] },
-    filters: { anyOf: [{ items: { anyOf: [{ properties: { column } }, {}] } }, { type: 'null' }] },
-  })
+  const { sort, filters } = document.components.schemas[name]?.properties ?? {}
+  expect(JSON.stringify(sort)).toContain(JSON.stringify({ type: 'string', enum: columns }))
+  const filtered = [...JSON.stringify(filters).matchAll(/"column":\{"type":"string","const":"(\w+)"/g)]
+  expect([...new Set(filtered.map(([, column]) => column))]).toEqual(columns)
   const status = async (body: unknown) => (await callApi(assembly.service, { token, path, body })).status
   for (const one of columns) expect(await status({ sort: { column: one, desc: true } })).toBe(200)
   expect(await status({ sort: { column: 'created_at' } })).toBe(422)

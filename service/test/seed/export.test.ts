@@ -1,6 +1,5 @@
 // @module-tag database
 
-// Also tests service/src/seed/export-seed.ts, service/src/store/read-seed-rows.ts.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -8,9 +8,11 @@ import { storeLimits } from '../../src/limits.ts'
 import { listen, stop } from '../../src/server/listener.ts'
 import { rawDatabase } from '../../src/store/database.ts'
 import type { MissingPart } from '../../src/store/migrate.ts'
-import { telemetryLimits } from '../../src/telemetry/limits.ts'
 import { assemble, createService } from '../support/start.ts'
 import { observe } from '../support/statements.ts'
+
+/** How long a probe waits. */
+const readyMs = 2_000
 
 const hosts = ['authUrl', 'baseUrl'] as const
 
@@ -140,8 +142,8 @@ test('probes of a database that hangs end after two seconds each and wait for on
     return answer
   }
   const away = { status: 503, body: { status: 'not-ready', missing: ['database'] } }
-  const probes = storeLimits.statementMs / telemetryLimits.readyMs
-  for (let at = 0; at < probes; at += 1) expect(await probeFor(telemetryLimits.readyMs)).toEqual(away)
+  const probes = storeLimits.statementMs / readyMs
+  for (let at = 0; at < probes; at += 1) expect(await probeFor(readyMs)).toEqual(away)
   expect({ queries: begun.length, timers: timers.pendingCount() }).toEqual({ queries: 1, timers: 0 })
   const answer = ask()
   await expect.poll(() => begun.length).toBe(2)
@@ -159,7 +161,7 @@ test('a probe of a database that hangs keeps no process alive', async () => {
   context.store.missing = () => new Promise((resolve) => begun.push(resolve))
   const answer = probe(service, `${service.authUrl}/readyz`)
   await expect.poll(() => begun.length).toBe(1)
-  const limits: unknown[] = [storeLimits.statementMs, telemetryLimits.readyMs]
+  const limits: unknown[] = [storeLimits.statementMs, readyMs]
   const held = timers.mock.calls.flatMap(([, timeMs], at) =>
     limits.includes(timeMs) ? [{ timeMs, hasRef: timers.mock.results[at]?.value.hasRef() }] : [],
   )

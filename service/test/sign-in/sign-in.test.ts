@@ -1,8 +1,5 @@
 // @module-tag database
 
-// Also tests service/src/authorize/request-form.ts, service/src/lifetimes.ts, service/src/sign-in/attempt-sign-in.ts,
-// service/src/sign-in/cookies.ts, service/src/sign-in/interaction-form.ts, service/src/sign-in/sign-in-session.ts,
-// service/src/store/tables/sign-in-sessions.ts.
 import { createHash, scryptSync } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createPasswords } from '../../src/credentials/passwords.ts'
@@ -52,35 +49,14 @@ test('a hash with weaker parameters is renewed at the next sign-in', async () =>
 test('1,024 characters are taken, 1,025 are refused without hashing', async () => {
   const lengths: number[] = []
   const { verify, ...others } = assembly.context.passwords
-  const counting: typeof verify = (password, stored, place) => {
+  const counting: typeof verify = (password, stored) => {
     lengths.push(password.length)
-    return verify(password, stored, place)
+    return verify(password, stored)
   }
   Object.assign(assembly.context, { passwords: { ...others, verify: counting } })
   expect((await trySignIn(personOf(service, 'ada').email, 'p'.repeat(1_024))).status).toBe(403)
   expect((await trySignIn(personOf(service, 'ada').email, 'p'.repeat(1_025))).status).toBe(422)
   expect(lengths).toEqual([1_024])
-})
-
-test('a browser that signed in before waits for its hash before strangers', async () => {
-  const places: { lane: string; account: string }[] = []
-  const { verify, ...others } = assembly.context.passwords
-  const noting: typeof verify = (password, stored, place) => {
-    places.push({ lane: place.lane, account: place.account })
-    return verify(password, stored, place)
-  }
-  Object.assign(assembly.context, { passwords: { ...others, verify: noting } })
-  await signIn()
-  browser.forget('session')
-  await signIn()
-  browser.forget('session')
-  await trySignIn(` ${personOf(service, 'rui').email.toUpperCase()}`, 'wrong-password')
-  const [ada, rui] = [personOf(service, 'ada').email, personOf(service, 'rui').email]
-  expect(places).toEqual([
-    { lane: 'stranger', account: ada },
-    { lane: 'device', account: ada },
-    { lane: 'stranger', account: rui },
-  ])
 })
 
 test('an unknown person and a wrong password get the same answer', async () => {

@@ -1,4 +1,3 @@
-// Also tests service/src/http/middleware/journal-requests.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import { createClock } from '../../src/state/clock.ts'
 import { createJournal } from '../../src/state/journal.ts'

@@ -8,14 +8,14 @@ import { readSeedRows } from '../../src/store/read-seed-rows.ts'
 import type { Db } from '../../src/store/store.ts'
 import { openStore } from '../../src/store/store.ts'
 import { replaceServiceKey } from '../../src/store/tables/service-keys.ts'
-import { earlierData } from '../support/earlier-data.ts'
 import { clientOf, login, refresh } from '../support/login.ts'
 import { assemble } from '../support/start.ts'
+import { storedData } from '../support/stored-data.ts'
 import { removeIdleTimeout } from '../support/untimed.ts'
 
 // Each test has two connections to the same data, as two processes have.
 
-const data = earlierData()
+const data = storedData()
 
 async function started(): Promise<Assembly> {
   const assembly = await assemble({ ...data.location(), passwordScheme: 'keyed' })

@@ -1,8 +1,5 @@
 // @module-tag database
 
-// Also tests service/src/clients/confirm-password.ts, service/src/sign-in/attempt-sign-in.ts, service/src/sign-in/sign-in-session.ts,
-// service/src/store/store.ts, service/src/store/tables/accounts.ts, service/src/store/tables/end-access.ts,
-// service/src/store/tables/sign-in-sessions.ts.
 import { expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { opaqueDatabase, rawDatabase } from '../../src/store/database.ts'

@@ -1,4 +1,3 @@
-// Also tests service/src/http/middleware/journal-requests.ts, service/src/telemetry/telemetry.ts.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,7 +1,5 @@
 // @module-tag database
 
-// Also tests service/src/authorize/issue-code.ts, service/src/server/purge-on-request.ts, service/src/store/tables/token-eligibility.ts,
-// service/src/token/redeem-code.ts.
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'

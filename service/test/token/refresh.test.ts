@@ -1,8 +1,5 @@
 // @module-tag database
 
-// Also tests service/src/credentials/access-tokens.ts, service/src/lifetimes.ts, service/src/store/tables/authorizations.ts,
-// service/src/store/tables/bearer-tokens.ts, service/src/store/tables/refresh-tokens.ts, service/src/store/tables/token-eligibility.ts,
-// service/src/token/issue-tokens.ts.
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import type { Client, Service, ServiceOptions } from '../../src/index.ts'

@@ -1,11 +1,8 @@
-import type { Context } from 'hono'
 import * as z from 'zod'
-import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import type { ContextGroupRow } from '../../store/tables/tenant/context-groups.ts'
-import type { TenantStore } from '../../store/tenant-store.ts'
-import { ApiError } from '../api-error.ts'
 import type { Envelope } from '../envelope.ts'
-import { succeeded } from '../envelope.ts'
+import { ApiError, succeeded } from '../envelope.ts'
+import type { ApiCall } from '../validation.ts'
 import { validate } from '../validation.ts'
 
 /** A group of context variables in a response (specification 2.5 and 2.6). */
@@ -38,22 +35,15 @@ export const contextVariablesPath: z.ZodObject<{ parent_agent_id: z.ZodType<numb
 })
 
 /** GET /api/parent_agents/{parent_agent_id}/state_function/context_variables (specification 4.1). */
-export async function readContextVariables(
-  c: Context<HttpEnvironment>,
-  tenant: TenantStore,
-): Promise<Envelope<{ context_variables: ContextVariableGroup[] }>> {
-  const { parent_agent_id: id } = validate(
-    contextVariablesPath,
-    { parent_agent_id: c.req.param('parent_agent_id') },
-    'path',
-  )
-  const groups = await c.get('turns').run(tenant.tenantId, async () => {
-    // A number that no row can have gets the response of an agent of another tenant.
-    const isKnown = Number.isSafeInteger(id) && (await tenant.agents.has(id))
-    if (!isKnown) throw new ApiError({ status: 404, type: 'not_found', message: 'parent agent not found' })
-    return tenant.contextGroups.ofAgent(id)
-  })
-  return succeeded({ context_variables: groups.map(groupResponse) })
+export async function readContextVariables({
+  tenant,
+  param,
+}: ApiCall): Promise<Envelope<{ context_variables: ContextVariableGroup[] }>> {
+  const { parent_agent_id: id } = validate(contextVariablesPath, { parent_agent_id: param('parent_agent_id') }, 'path')
+  // A number that no row can have gets the response of an agent of another tenant.
+  const isKnown = Number.isSafeInteger(id) && (await tenant.agents.has(id))
+  if (!isKnown) throw new ApiError({ status: 404, type: 'not_found', message: 'parent agent not found' })
+  return succeeded({ context_variables: (await tenant.contextGroups.ofAgent(id)).map(groupResponse) })
 }
 
 function groupResponse(row: ContextGroupRow): ContextVariableGroup {

@@ -1,14 +1,12 @@
-import type { Context } from 'hono'
 import * as z from 'zod'
-import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import { limits } from '../../limits.ts'
 import type { NewParentAgent, ParentAgentRow } from '../../store/tables/tenant/parent-agents.ts'
 import type { TenantStore } from '../../store/tenant-store.ts'
-import { ApiError, ValidationError } from '../api-error.ts'
 import type { Envelope } from '../envelope.ts'
-import { succeeded } from '../envelope.ts'
+import { ApiError, succeeded, ValidationError } from '../envelope.ts'
 import { descriptionText, nameText } from '../text.ts'
-import { checkBody, readBody } from '../validation.ts'
+import type { ApiCall } from '../validation.ts'
+import { checkBody } from '../validation.ts'
 import { defaultConfigs, defaultContextGroups } from './agent-defaults.ts'
 import { agentTypeOf, isTwoTypes, keyOf } from './agent-key.ts'
 import type { ParentAgent } from './parent-agent-response.ts'
@@ -55,18 +53,10 @@ export const createParentAgentBody: z.ZodType<CreateBody> = z
   })
 
 /** POST /api/parent_agents (specification 4.3). */
-export async function createParentAgent(
-  c: Context<HttpEnvironment>,
-  tenant: TenantStore,
-): Promise<Envelope<{ items: ParentAgent[] }>> {
-  const bytes = await readBody(c.req.raw)
-  const nowMs = c.get('service').clock.nowMs()
-  const created = await c.get('turns').run(tenant.tenantId, async () => {
-    const body = checkBody(bytes, createParentAgentBody)
-    const row = await insert(tenant, body, nowMs)
-    if (row === undefined) throw nameTaken(body.agent_name)
-    return row
-  })
+export async function createParentAgent(call: ApiCall): Promise<Envelope<{ items: ParentAgent[] }>> {
+  const body = checkBody(call.bytes, createParentAgentBody)
+  const created = await insert(call.tenant, body, call.nowMs)
+  if (created === undefined) throw nameTaken(body.agent_name)
   return succeeded({ items: [parentAgentResponse(created)] })
 }
 

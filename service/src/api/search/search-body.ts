@@ -1,27 +1,19 @@
 import * as z from 'zod'
 import { apiLimits } from '../../limits.ts'
-import type { Filter, Search, SortKey } from '../../store/tables/tenant/checked-search.ts'
-import { bounded, storableText } from '../text.ts'
-import type { ColumnTypes, Parsed } from './filters.ts'
-import { parseFilters } from './filters.ts'
-import { parseSort } from './sort.ts'
+import type { Filter, Search, SortKey } from '../../store/tables/tenant/search.ts'
+import { bounded, comparedText, storableText } from '../text.ts'
 
-/** The checked body of a search. `own` is the member that only this search has. */
-export interface SearchBody<Column extends string, Own> {
-  search: Search<Column>
-  own: Own | undefined
-}
+/** The columns that a search may filter and sort by, and the types of their values. */
+export type ColumnTypes<Column extends string> = Readonly<Record<Column, 'integer' | 'text' | 'boolean'>>
 
 /**
- * Returns the schema of a search: what both searches share, and one filter of its own. Optional members may be null (A-07, A-22,
- * A-23). There is no cursor: `limit` is 1 to `pageRows`, 250 (default: `defaultPageRows`, 100), and `offset` counts from 0
- * (default) to `apiLimits.offset`, 2,147,483,647. A member out of range, and a column or group that filters.ts or sort.ts refuses,
- * is a 422 (`validate` in api/validation.ts). A member with an unknown name is ignored.
+ * Returns the schema of a search: what both searches share, and one filter of its own, by a column. Optional members may be null. There is
+ * no cursor: `offset` counts rows. A member with an unknown name is ignored.
  */
-export function searchBody<Column extends string, Own>(
+export function searchBody<Column extends string>(
   columns: ColumnTypes<Column>,
-  { name, schema }: { name: string; schema: z.ZodType<Own> },
-): z.ZodType<SearchBody<Column, Own>> {
+  own: Column,
+): z.ZodType<Search<Column>> {
   const shape = {
     limit: wholeNumber(1, apiLimits.pageRows).default(apiLimits.defaultPageRows),
     offset: wholeNumber(0, apiLimits.offset).default(0),
@@ -29,17 +21,18 @@ export function searchBody<Column extends string, Own>(
     filters: filterList(columns),
     sort: sortKeys(columns),
   }
-  return z.object({ ...shape, [name]: schema.nullish() }).transform((body) => ({
-    search: {
+  return z.object({ ...shape, [own]: columnValue(columns[own]).nullish() }).transform((body): Search<Column> => {
+    const value = (body as Record<string, unknown>)[own] as string | number | null | undefined
+    const filters = value === null || value === undefined ? [] : [{ kind: 'equals' as const, column: own, value }]
+    return {
       limit: body.limit,
       offset: body.offset,
       // An empty text means no filter.
       searchValue: body.search_value || undefined,
-      filter: body.filters,
+      filter: { kind: 'all', filters: [...body.filters, ...filters] },
       sort: body.sort,
-    },
-    own: ((body as Record<string, unknown>)[name] ?? undefined) as Own | undefined,
-  }))
+    }
+  })
 }
 
 /** Returns the schema of a number. The bounds end the check, so that a number far out of range gets one item only. */
@@ -47,69 +40,75 @@ function wholeNumber(least: number, most: number): z.ZodNumber {
   return z.number().min(least, { abort: true }).max(most, { abort: true }).int()
 }
 
-/**
- * Returns the schema of `search_value` (`searchCharacters`, 256): text that one of the searched fields holds, in upper or lower
- * case. It has no wildcards.
- */
-function searchText(): z.ZodType<string> {
+/** Returns the schema of text that one of the searched fields holds, in upper or lower case. It has no wildcards. */
+function searchText(): z.ZodType<string, string> {
   return bounded(storableText(), apiLimits.searchCharacters).meta({
-    maxLength: apiLimits.searchCharacters,
     description: 'Literal text, in upper or lower case',
   })
 }
 
-function filterList<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<Filter<Column>> {
+/** Returns the schema of a value that a column is compared with. Columns hold names and keys in NFC, and flags as numbers. */
+function columnValue(type: 'integer' | 'text' | 'boolean'): z.ZodType<string | number> {
+  if (type === 'integer') return z.int()
+  if (type === 'boolean') return z.boolean().transform(Number)
+  return comparedText().transform((text) => text.normalize('NFC'))
+}
+
+/** Returns the schema of comparisons and groups of them, all of which must hold. */
+function filterList<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<Filter<Column>[]> {
   return z
-    .array(z.unknown())
-    .meta(describeFilters(columns))
+    .array(filterItem(columns, apiLimits.filterDepth))
     .nullish()
-    .transform((items, context) => reported(parseFilters(items ?? [], columns), context))
+    .transform((items, context) => {
+      const filters = items ?? []
+      if (nodesOf({ kind: 'all', filters }) > apiLimits.filterNodes + 1) {
+        const message = `at most ${apiLimits.filterNodes} filters`
+        context.addIssue({ code: 'custom', message, params: { type: 'too_many' } })
+      }
+      return filters
+    })
 }
 
-function sortKeys<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<SortKey<Column>[]> {
+/** Returns the schema of a comparison, or of a group of items one level deeper. */
+function filterItem<Column extends string>(columns: ColumnTypes<Column>, levels: number): z.ZodType<Filter<Column>> {
+  const comparison = z.discriminatedUnion('column', comparisonsOf(columns))
+  const equals = comparison.transform(({ column, value }): Filter<Column> => ({ kind: 'equals', column, value }))
+  if (levels === 1) return equals
+  const group = z.object({ operator: z.enum(['and', 'or']), filters: z.array(filterItem(columns, levels - 1)) })
   return z
-    .unknown()
-    .meta(describeSort(columns))
-    .optional()
-    .transform((sort, context) => reported(parseSort(sort ?? [], columns), context))
+    .discriminatedUnion('operator', [comparison, group])
+    .transform(
+      (item): Filter<Column> =>
+        'filters' in item
+          ? { kind: item.operator === 'and' ? 'all' : 'any', filters: item.filters }
+          : { kind: 'equals', column: item.column, value: item.value },
+    )
 }
 
-function reported<Value>({ value, faults }: Parsed<Value>, context: z.core.$RefinementCtx): Value {
-  for (const { path, message, type } of faults) {
-    context.addIssue({ code: 'custom', path, message, params: { type } })
-  }
-  return value
+type Comparison<Column extends string> = z.ZodObject<{
+  column: z.ZodLiteral<Column>
+  operator: z.ZodLiteral<'equals'>
+  value: z.ZodType<string | number>
+}>
+
+function comparisonsOf<Column extends string>(columns: ColumnTypes<Column>): [Comparison<Column>] {
+  const names = Object.keys(columns) as Column[]
+  return names.map((column) =>
+    z.object({ column: z.literal(column), operator: z.literal('equals'), value: columnValue(columns[column]) }),
+  ) as [Comparison<Column>]
 }
 
-type Description = Record<string, unknown>
-
-const jsonTypes = { integer: 'integer', text: 'string', boolean: 'boolean' } as const
-
-/** `filters` and `sort` have their own parsers. The OpenAPI document states what they accept. */
-function describeFilters(columns: ColumnTypes<string>): Description {
-  const types = new Set(Object.values(columns).map((type) => jsonTypes[type]))
-  const filter = object({
-    column: { enum: Object.keys(columns) },
-    operator: { const: 'equals' },
-    value: { type: [...types] },
-  })
-  const group = object({
-    operator: { enum: ['and', 'or'] },
-    filters: {
-      type: 'array',
-      items: { type: 'object' },
-      description: `Filters and groups, at most ${apiLimits.filterDepth} deep`,
-    },
-  })
-  return { items: { anyOf: [filter, group] }, description: 'An item must fit all of them' }
+function nodesOf(filter: Filter<string>): number {
+  return filter.kind === 'equals' ? 1 : filter.filters.reduce((sum, part) => sum + nodesOf(part), 1)
 }
 
-function describeSort(columns: ColumnTypes<string>): Description {
-  const desc = { type: 'boolean', default: false, description: 'True is descending' }
-  const key = { ...object({ column: { enum: Object.keys(columns) }, desc }), required: ['column'] }
-  return { anyOf: [key, { type: 'array', items: key, maxItems: apiLimits.sortColumns }] }
-}
-
-function object(properties: Record<string, Description>): Description {
-  return { type: 'object', properties, required: Object.keys(properties) }
+/** Returns the schema of one key or a list of them. */
+function sortKeys<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<SortKey<Column>[]> {
+  const key = z
+    .object({ column: z.enum(Object.keys(columns) as Column[]), desc: z.boolean().nullish() })
+    .transform(({ column, desc }): SortKey<Column> => ({ column: column as Column, direction: desc ? 'desc' : 'asc' }))
+  return z
+    .union([key, z.array(key).max(apiLimits.sortColumns)])
+    .nullish()
+    .transform((keys) => (Array.isArray(keys) ? keys : keys ? [keys] : []))
 }

@@ -2,10 +2,10 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { serverLimits } from '../../limits.ts'
 import type { RequestEntry } from '../../state/journal.ts'
-import type { ObservedRequest } from '../../telemetry/observed-request.ts'
+import type { ObservedRequest } from '../../telemetry/telemetry.ts'
 import type { HttpEnvironment } from '../hono-environment.ts'
 
-/** Writes one line per request, without query, body or credentials, to the journal, the log and the metrics (S-086). */
+/** Writes one line per request, without query, body or credentials, to the journal and the log (S-086). */
 export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
     const startMs = performance.now()
@@ -44,7 +44,7 @@ function pathOf(url: string): string {
   return end === -1 ? url.slice(start) : url.slice(start, start + end)
 }
 
-/** Returns what the log and the metrics say of a request in addition to the journal. */
+/** Returns what the log says of a request in addition to the journal. */
 function howItWent(c: Context<HttpEnvironment>): Pick<ObservedRequest, 'requestId' | 'route' | 'refusal'> {
   const refusal = c.get('refusal')
   // Patterns with a wildcard are those of middleware.

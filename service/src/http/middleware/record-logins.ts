@@ -1,10 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { isRecord } from '../../check-shape.ts'
 import { requestLimits } from '../../limits.ts'
 import type { Logins, NamedValue } from '../../state/login-traces.ts'
-import { hasMediaType, parseForm, readAtMost } from '../body.ts'
+import { hasMediaType, jsonMembers, parseForm, readAtMost } from '../body.ts'
 import type { HttpEnvironment, LoginTrace } from '../hono-environment.ts'
-import { parseJson } from '../json.ts'
 import { parseQuery } from '../query.ts'
 
 /** The requests of a login, by path. */
@@ -153,9 +151,8 @@ async function fieldsOf(request: Request): Promise<(name: string) => string | un
     const form = parseForm(text)
     return form.kind === 'fields' ? form.get : () => undefined
   }
-  const json = parseJson(text, { maxDepth: requestLimits.tokenDepth, repeatedMembers: 'refuse' })
-  const members = new Map(json.kind === 'value' && isRecord(json.value) ? Object.entries(json.value) : [])
-  return (name) => present(members.get(name)).at(0)
+  const members = jsonMembers(text)
+  return (name) => present(members?.get(name)).at(0)
 }
 
 function stepName(path: string, grantType: () => string | undefined): string {

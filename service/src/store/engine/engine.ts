@@ -1,4 +1,4 @@
-import type { ColumnDefinitionBuilder, Dialect, DialectAdapter, Driver, Kysely, RawBuilder, SqlBool } from 'kysely'
+import type { Dialect, DialectAdapter, Driver, RawBuilder } from 'kysely'
 import type { RawDatabase } from '../database.ts'
 import type { Tables } from '../schema.ts'
 
@@ -7,11 +7,11 @@ export interface StoreEngine {
   /** Connects Kysely, the query builder, to the database. */
   readonly kyselyDialect: Dialect
   /** Text that compares and sorts by code point, in every engine and every language of a database (A-40). */
-  readonly text: 'text' | RawBuilder<unknown>
+  readonly text: RawBuilder<unknown>
   /** The column type of row ids. On PostgreSQL it is `bigint`, because a filter by a number too large for `integer` would fail. */
-  readonly rowId: 'integer' | 'bigint'
-  /** A row id that the database assigns. */
-  autoId(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder
+  readonly rowId: RawBuilder<unknown>
+  /** The column of a row id that the database assigns. */
+  readonly autoId: RawBuilder<unknown>
   /**
    * Locks every row that these tables have now until the transaction ends, one table after the other. Others can neither change these rows
    * nor add rows that refer to them.
@@ -21,42 +21,14 @@ export interface StoreEngine {
   lockTable(tx: RawDatabase, table: keyof Tables): Promise<void>
   /** Lets ids that the database assigns in these tables continue after those that were given. */
   continueIds(tx: RawDatabase, tables: readonly (keyof Tables)[]): Promise<void>
-  /**
-   * Gives figures about indexes to a planner that collects none itself. `selectivity` has a list for each index: how many rows the table
-   * has, how many of them share the first column, how many share the first two, and so on.
-   */
-  describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
-  /** Returns the connections of the pool, if there is one. */
-  connections(): PoolFigures | undefined
-}
-
-/** Connections in use and idle, and the queries that wait for one. */
-export interface PoolFigures {
-  in_use: number
-  idle: number
-  waiting: number
 }
 
 /** The properties of an engine that its queries depend on. */
 export interface QueryTraits {
   /** The engine's function that returns the place where a text contains another one, from 1 on, or 0. */
   readonly textPosition: 'instr' | 'strpos'
-  /** Where queries run. On the event loop, all requests wait for a query. */
-  readonly runs: 'on-event-loop' | 'on-server'
   /** What a transaction that may write locks: the whole database when it begins, or each row that it changes. */
   readonly transactionsLock: 'database' | 'rows'
-  readonly trigrams: TrigramIndex
-  /** Deletes the rows of these tables, one table after the other. */
-  deleteRows(tx: RawDatabase, tables: readonly (keyof Tables)[]): Promise<void>
-}
-
-/** The table `agent_trigrams`, by which the engine finds the agents whose search texts have some trigrams (A-94). */
-export interface TrigramIndex {
-  create(db: RawDatabase): Promise<void>
-  add(tx: RawDatabase, agents: { id: number; trigrams: number[] }[]): Promise<void>
-  /** Returns the condition that a row of the table has all of these trigrams. The list must not be empty. */
-  hasAll(trigrams: number[]): RawBuilder<SqlBool>
-  clear(tx: RawDatabase): Promise<void>
 }
 
 /** Reads them from the adapter, because a connection and its transactions share no other object. */

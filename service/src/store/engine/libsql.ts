@@ -1,10 +1,9 @@
-import type { DatabaseConnection, Driver, Kysely, SqliteDatabase, TransactionSettings } from 'kysely'
+import type { DatabaseConnection, Driver, SqliteDatabase, TransactionSettings } from 'kysely'
 import { CompiledQuery, SqliteAdapter, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
 import { serviceDialect } from './engine.ts'
-import { libsqlTrigrams } from './libsql-trigrams.ts'
 import { makePrivate } from './private-file.ts'
 import { cachingStatements } from './statement-cache.ts'
 
@@ -12,23 +11,16 @@ export function libsqlEngine(dataFile: string | undefined): StoreEngine {
   return {
     kyselyDialect: serviceDialect(new LibsqlDialect({ database: async () => openLibsql(dataFile) }), {
       textPosition: 'instr',
-      runs: 'on-event-loop',
       transactionsLock: 'database',
-      trigrams: libsqlTrigrams,
-      deleteRows: async (tx, tables) => {
-        for (const table of tables) await tx.deleteFrom(table).execute()
-      },
     }),
-    text: 'text',
-    rowId: 'integer',
-    autoId: (column) => column.primaryKey().autoIncrement(),
+    text: sql`text`,
+    rowId: sql`integer`,
+    autoId: sql`integer primary key autoincrement`,
     // The transaction has locked the whole database.
     lockRows: async () => undefined,
     lockTable: async () => undefined,
     // AUTOINCREMENT continues after the largest id that a row ever had.
     continueIds: async () => undefined,
-    describeIndexes,
-    connections: () => undefined,
   }
 }
 
@@ -114,24 +106,4 @@ function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
     },
     close: () => statements.close(),
   }
-}
-
-/**
- * Writes fixed figures to sqlite_stat1, so that every database has the query plans of a large one. SQLite fills that table
- * only with ANALYZE. Without figures, a search for twenty agents of one type reads a million agents in the order of their
- * names (https://sqlite.org/optoverview.html, "Manual control").
- */
-async function describeIndexes(
-  db: Kysely<unknown>,
-  table: string,
-  selectivity: Record<string, number[]>,
-): Promise<void> {
-  // This form of ANALYZE measures no table. The first one creates the table sqlite_stat1, and the last one loads its figures into the
-  // planner.
-  await sql`analyze sqlite_schema`.execute(db)
-  await sql`delete from sqlite_stat1 where tbl = ${table}`.execute(db)
-  for (const [index, rows] of Object.entries(selectivity)) {
-    await sql`insert into sqlite_stat1 (tbl, idx, stat) values (${table}, ${index}, ${rows.join(' ')})`.execute(db)
-  }
-  await sql`analyze sqlite_schema`.execute(db)
 }

@@ -6,8 +6,7 @@ import { databaseFailureOf, isLockTimeout } from './failures.ts'
 /**
  * Runs `task` in a transaction, all or nothing. After a conflict it runs again (`transactionAttempts`, 4 in all), so a task must have no
  * effect outside of its transaction. `after-lock-timeout` runs it again also if PostgreSQL did not grant a lock in time. It is for a
- * reset, the dev controls, a new password and `indexAgents` (index-agents.ts), which lock rows of many requests. Between two runs it
- * holds no lock.
+ * reset, the dev controls and a new password, which lock rows of many requests. Between two runs it holds no lock.
  */
 export async function transact<Value>(
   db: Db,

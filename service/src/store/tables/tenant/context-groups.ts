@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { RawDatabase } from '../../database.ts'
 import { partsOf } from '../../engine/split-rows.ts'
 import type { ContextGroupTable } from '../../schema.ts'
-import { requireTenant } from './run-search.ts'
+import { requireTenant } from './search.ts'
 
 export type ContextGroupRow = Selectable<ContextGroupTable>
 export type NewContextGroup = Omit<ContextGroupRow, 'id' | 'tenant_id' | 'agent_id' | 'position'>

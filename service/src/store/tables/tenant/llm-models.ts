@@ -2,9 +2,8 @@ import type { Selectable } from 'kysely'
 import type { RawDatabase } from '../../database.ts'
 import { partsOf } from '../../engine/split-rows.ts'
 import type { LlmModelTable } from '../../schema.ts'
-import type { Found, Search } from './checked-search.ts'
-import { searchTextOf } from './checked-search.ts'
-import { requireTenant, searchTenant } from './run-search.ts'
+import type { Found, Search } from './search.ts'
+import { requireTenant, searchTenant, searchTextOf } from './search.ts'
 
 export type LlmModelRow = Selectable<LlmModelTable>
 export type LlmModelColumn = 'id' | 'model_name' | 'model_version' | 'provider'

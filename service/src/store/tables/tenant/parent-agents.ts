@@ -1,18 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Selectable } from 'kysely'
-import { storeLimits } from '../../../limits.ts'
 import type { RawDatabase } from '../../database.ts'
-import { queryTraitsOf } from '../../engine/engine.ts'
 import { partsOf } from '../../engine/split-rows.ts'
 import type { ParentAgentTable } from '../../schema.ts'
-import { fewCandidates } from './candidates.ts'
-import type { Found, Pause, Search } from './checked-search.ts'
-import { searchTextOf } from './checked-search.ts'
-import { requireTenant, searchTenant } from './run-search.ts'
-import { isReadFromIndex, searchInSteps } from './search-in-steps.ts'
-import { trigramsOf } from './trigrams.ts'
+import type { Found, Search } from './search.ts'
+import { requireTenant, searchTenant, searchTextOf } from './search.ts'
 
-export type ParentAgentRow = Omit<Selectable<ParentAgentTable>, 'name_as_sent' | 'search_text' | 'has_trigrams'> & {
+export type ParentAgentRow = Omit<Selectable<ParentAgentTable>, 'name_as_sent' | 'search_text'> & {
   llm_model_name: string
 }
 
@@ -25,17 +18,11 @@ export type ParentAgentColumn =
   | 'parent_agent_type_key'
   | 'tenant'
 
-type OwnColumn = 'tenant_id' | 'search_text' | 'name_as_sent' | 'has_trigrams'
-
-export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | OwnColumn>
+export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | 'tenant_id' | 'search_text' | 'name_as_sent'>
 
 /** The agents of one tenant. */
 export interface ParentAgents {
-  /**
-   * Pauses before it reads the rows of the page and before it returns, on libSQL also between the parts of the page and of a search in
-   * steps. Default: one turn of the event loop.
-   */
-  search(search: Search<ParentAgentColumn>, pause?: Pause): Promise<Found<ParentAgentRow>>
+  search(search: Search<ParentAgentColumn>): Promise<Found<ParentAgentRow>>
   /** Returns undefined if the tenant has an agent with this key already. */
   create(agent: NewParentAgent): Promise<ParentAgentRow | undefined>
   /** Adds agents whose keys are new, and returns their ids by key. */
@@ -72,17 +59,9 @@ export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents 
   }
   return {
     createAll,
-    async search(search, pause = nextTurn) {
-      const isInSteps = queryTraitsOf(db).runs === 'on-event-loop' && !isReadFromIndex(search)
-      const { rows, count } = isInSteps
-        ? await searchInSteps(db, { tenantId, search, pause })
-        : await searchTenant(db, {
-            table: 'parent_agents',
-            tenantId,
-            search,
-            candidates: (tx) => fewCandidates(tx, { tenantId, search }),
-          })
-      return { rows: await readPage(db, { tenantId, ids: rows, pause }), count }
+    async search(search) {
+      const { rows: ids, count } = await searchTenant(db, { table: 'parent_agents', tenantId, search })
+      return { rows: await read(db, tenantId, ids), count }
     },
     async create(agent) {
       const ids = await createAll([agent])
@@ -118,7 +97,6 @@ async function insert(
     name_as_sent: agent.agent_name,
     tenant_id: tenantId,
     search_text: searchTextOf([agent.agent_name, agent.agent_key, agent.display_name, agent.description]),
-    has_trigrams: 1 as const,
   }))
   const created = await db
     .insertInto('parent_agents')
@@ -126,27 +104,7 @@ async function insert(
     .onConflict((conflict) => conflict.columns(['tenant_id', 'agent_key']).doNothing())
     .returning(['id', 'agent_key'])
     .execute()
-  const textByKey = new Map(rows.map(({ agent_key, search_text }) => [agent_key, search_text]))
-  const indexed = created.map(({ id, agent_key }) => {
-    return { id, trigrams: trigramsOf(tenantId, textByKey.get(agent_key) ?? '') }
-  })
-  if (indexed.length > 0) await queryTraitsOf(db).trigrams.add(db, indexed)
   return created.map(({ id, agent_key }) => [agent_key, id])
-}
-
-async function readPage(
-  db: RawDatabase,
-  { tenantId, ids, pause }: { tenantId: string; ids: number[]; pause: Pause },
-): Promise<ParentAgentRow[]> {
-  const stepRows = queryTraitsOf(db).runs === 'on-event-loop' ? storeLimits.textRows : ids.length
-  const rows: ParentAgentRow[] = []
-  for (let at = 0; at < ids.length; at += stepRows) {
-    await pause()
-    rows.push(...(await read(db, tenantId, ids.slice(at, at + stepRows))))
-  }
-  // Making the response of a full page also takes long.
-  await pause()
-  return rows
 }
 
 /** Returns the rows in the order of the ids. */
@@ -161,8 +119,6 @@ async function read(db: RawDatabase, tenantId: string, ids: number[]): Promise<P
     .where('parent_agents.id', 'in', ids)
     .execute()
   for (const row of rows) requireTenant(row.tenant_id, tenantId)
-  const byId = new Map(
-    rows.map(({ name_as_sent, ...row }) => [row.id, { ...row, agent_name: name_as_sent ?? row.agent_name }]),
-  )
+  const byId = new Map(rows.map(({ name_as_sent, ...row }) => [row.id, { ...row, agent_name: name_as_sent }]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
