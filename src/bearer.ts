@@ -6,7 +6,6 @@ import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from '
 import { invalid } from './config/invalid.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { discardBody } from './internal/discard-body.ts'
-import type { InMemory } from './session/access-token.ts'
 import type { AccessTokenSource } from './session.ts'
 import { isTokenText } from './tokens.ts'
 
@@ -82,9 +81,7 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
     let response: Response | undefined
     let token: string | undefined
     try {
-      const own = tokens.getAccessToken as InMemory
-      const found = signal?.aborted ? undefined : own.tokenInMemory?.(own)
-      const current = found ?? (await tokens.getAccessToken({ signal }))
+      const current = await tokens.getAccessToken({ signal })
       if (!authorization || current !== checked) authorization = `Bearer ${checkToken(current)}`
       checked = token = current
       headers.set('authorization', authorization)

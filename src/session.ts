@@ -4,14 +4,14 @@ import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
 import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.ts'
-import type { CurrentSession } from './session/current.ts'
-import { sessionParts } from './session/parts.ts'
-import { decodeRecord, encodeRecord, isRecord, sessionName } from './session/record.ts'
-import { refreshRetries } from './session/refresh-retries.ts'
-import { saveSignIn } from './session/save.ts'
-import { endUnsaved, signOut } from './session/sign-out.ts'
+import { type SessionMemory, sessionMemory } from './session/memory.ts'
+import { decodeRecord, encodeRecord, isRecord, type SessionRecord, sessionName } from './session/record.ts'
+import { sharedRefresh } from './session/shared-refresh.ts'
+import { saveSignIn } from './session/sign-in.ts'
+import { removeRecord } from './session/sign-out.ts'
 import type { SessionState } from './session/state.ts'
 import { sessionStore } from './session/store.ts'
+import { recordSync, type SessionParts } from './session/sync.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 import type { Tokens } from './tokens.ts'
@@ -21,9 +21,7 @@ export type { GetAccessTokenOptions }
 /** The options of `resume`. */
 export interface ResumeOptions {
   /**
-   * Says what happened in another page or process. After `sign-out`, a session also ends if its record is not saved, because the
-   * sign-out there did not find it in the storage. A `signIn` that waits for an earlier `signOut` here then has no effect. Default
-   * `change`.
+   * Says what happened in another page or process. After `sign-out`, a `signIn` in progress here has no effect. Default `change`.
    */
   readonly after?: 'change' | 'sign-out' | undefined
 }
@@ -43,8 +41,10 @@ export interface Session extends AccessTokenSource {
    */
   getAccessToken(options?: GetAccessTokenOptions): Promise<string>
   /**
-   * Replaces the session by one with these tokens, and saves it. Resolves also if the save failed, which is tried again, or if a
-   * later `signIn`, `signOut` or `resume({ after: 'sign-out' })` took effect instead. Rejects with `response_invalid` or `config_invalid`.
+   * Ends the session at once, and starts one with these tokens when they are saved. Calls for a token wait for it. If it cannot save them,
+   * the user is signed out, and it rejects with `storage_failed` or `lock_timeout`. If a later `signIn` was called, it settles as that one
+   * does. Resolves also if a later `signOut` or `resume({ after: 'sign-out' })` took effect instead. Rejects with `response_invalid` or
+   * `config_invalid` for tokens that are not valid, and changes nothing then.
    */
   signIn(tokens: Tokens): Promise<void>
   /** Ends the session here at once, then removes its record. Needs no network. Rejects with `storage_failed` if it may remain. */
@@ -91,7 +91,7 @@ export interface SessionHooks {
 export interface HookedSession {
   readonly session: Session
   /** The tokens and the state in memory, which may be newer than the record in the storage. */
-  readonly current: CurrentSession
+  readonly current: SessionMemory
   /** Signs out because of a sign-out elsewhere, and does not call `onSignOut`. Rejects as `signOut` does. */
   followSignOut(): Promise<void>
   /** Does the work of `signIn`, with an id that the caller made. It must be unique. */
@@ -111,40 +111,72 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
 /** Does the work of `createSession`, with hooks, for callers that have checked the options. */
 export function createHookedSession(
   config: AuthConfig,
-  options: SessionOptions,
+  { storage = memoryStorage(), key = 'default' }: SessionOptions,
   { onSignOut }: SessionHooks,
 ): HookedSession {
-  const { storage = memoryStorage(), key = 'default' } = options
-  const parts = sessionParts(config, sessionStore(storage, sessionName(config, key)))
-  const { current, sync } = parts
-  const retries = refreshRetries(parts, storage.withLock ? 'everywhere' : 'here') // How far its lock reaches.
+  const store = sessionStore(storage, sessionName(config, key), config.emit)
+  const memory = sessionMemory(config)
+  const sync = recordSync({ config, store, memory })
+  const parts: SessionParts = { config, store, memory, sync }
+  const refresh = sharedRefresh(parts)
   let firstRemovals: Promise<unknown> = Promise.resolve()
-  /** Rises with each call that a waiting `signIn` gives way to: `signIn`, `signOut`, and `resume` after a sign-out. */
-  let latestCall = 0
+  /** The `signIn` that was called last, until a sign-out. An earlier one settles as this one does. */
+  let latest: { readonly id: string; readonly done: Promise<void> } | undefined
+  let isSigningIn = false
+
+  function discardSignIn(): void {
+    // Its write may still take effect.
+    if (isSigningIn) memory.forget(latest?.id)
+    isSigningIn = false
+    latest = undefined
+  }
 
   function endHere(): Promise<void> {
-    latestCall++
-    retries.cancel()
-    const { firstRemoval, done } = signOut(parts)
+    discardSignIn()
+    memory.end('signed_out')
+    const { first, done } = removeRecord(parts)
+    refresh.discard(first)
+    sync.holdUntil(first)
+    memory.notify()
     // `then` drops the result, because each result would hold the one before it.
-    firstRemovals = Promise.all([firstRemovals, firstRemoval]).then(() => {})
+    firstRemovals = Promise.all([firstRemovals, first]).then(() => {})
     return done
   }
 
   async function signInAs(id: string, tokens: Tokens): Promise<void> {
     const own = checkedTokens(tokens)
-    const call = ++latestCall
-    // A `signOut` first removes the record that it finds. It must not find that of this sign-in, so this sign-in waits.
-    await firstRemovals
-    if (call !== latestCall) return // A later call takes effect.
-    retries.cancel()
-    current.set({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own }, { kind: 'first_save', write: 'none' })
-    await saveSignIn(parts)
-    current.notify()
+    discardSignIn()
+    memory.replace()
+    refresh.discard(Promise.resolve())
+    memory.notify()
+    const work = saveLatest({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own })
+    latest = { id, done: work }
+    isSigningIn = true
+    sync.holdUntil(work)
+    await work
+  }
+
+  async function saveLatest(record: SessionRecord): Promise<void> {
+    const isLatest = (): boolean => latest?.id === record.id
+    try {
+      // A sign-out first removes the record that it finds. It must not find that of this sign-in.
+      await firstRemovals
+      if (await saveSignIn(parts, record, isLatest)) return
+    } catch (error) {
+      if (isLatest()) {
+        memory.end('signed_out')
+        store.report('write_failed')
+        throw error
+      }
+    } finally {
+      if (isLatest()) isSigningIn = false
+      memory.notify()
+    }
+    await latest?.done
   }
 
   const methods: Omit<Session, 'state' | 'claims'> = {
-    getAccessToken: tokenGetter(parts, retries),
+    getAccessToken: tokenGetter(parts, refresh),
     signIn: (tokens) => signInAs(randomText(), tokens),
     signOut() {
       const done = endHere()
@@ -153,39 +185,37 @@ export function createHookedSession(
     },
     async ready() {
       await sync.revalidate()
-      return current.state
+      return memory.state
     },
     async resume(options = {}) {
       const { after } = checkOptions('resume', options, resumeKinds)
-      retries.reset()
-      if (after === 'sign-out') {
-        // A `signIn` may still wait for a `signOut` here. It began before the sign-out elsewhere, so it must have no effect.
-        latestCall++
-        endUnsaved(parts, retries)
-      }
+      refresh.resetDelay()
+      if (after === 'sign-out') endSignIn()
       await sync.revalidate('now')
     },
-    subscribe: current.subscribe,
+    subscribe: memory.subscribe,
   }
-  return { session: Object.assign(new SessionStateView(current), methods), current, followSignOut: endHere, signInAs }
+
+  /** A `signIn` in progress began before the sign-out elsewhere, so it has no effect. */
+  function endSignIn(): void {
+    if (!isSigningIn) return
+    discardSignIn()
+    memory.end('signed_out')
+    memory.notify()
+  }
+
+  return { session: withState(methods, memory), current: memory, followSignOut: endHere, signInAs }
 }
 
-/** Has `state` and `claims` as getters of a prototype, because V8 gives each object with getters of its own a hash table. */
-class SessionStateView {
-  readonly #current: CurrentSession
-
-  constructor(current: CurrentSession) {
-    this.#current = current
-  }
-
-  get state(): SessionState {
-    return this.#current.state
-  }
-
-  get claims(): TokenClaims | undefined {
-    const { record } = this.#current
-    return record && readClaims(record.tokens)
-  }
+/**
+ * Adds `state` and `claims` as getters that do not depend on `this`, so that they work through the proxy of a state library. They are not
+ * enumerable, so that no log of a session shows its claims.
+ */
+function withState(methods: Omit<Session, 'state' | 'claims'>, memory: SessionMemory): Session {
+  return Object.defineProperties(methods, {
+    state: { get: () => memory.state, configurable: true },
+    claims: { get: () => memory.record && readClaims(memory.record.tokens), configurable: true },
+  }) as Session
 }
 
 /** Returns a copy of the tokens. Tokens that a later start could not read back are refused. */

@@ -1,7 +1,23 @@
+import { randomFraction } from '../internal/backoff.ts'
 import type { Clock } from '../internal/clock.ts'
-import { finalRefusalMs } from '../internal/limits.ts'
-import type { CurrentRecord } from './current.ts'
-import { freshness } from './freshness.ts'
+import type { SessionRecord } from './record.ts'
+
+/** How long before its end a token is refreshed, or a tenth of its life if that is shorter. */
+const maxMarginMs = 60_000
+/** How long an access token is not refreshed proactively after it was granted, or half its life if that is shorter. */
+const minRefreshAgeMs = 5_000
+/** How long after a refresh a 401 is final, because another new token would be refused as well. */
+const finalRefusalMs = 30_000
+
+/** A record in memory, with the age of its access token, which only the monotonic clock measures. */
+export interface CurrentRecord extends SessionRecord {
+  /** When the life of the access token began, on the monotonic clock. */
+  readonly bornMs: number
+  /** How long the access token lives. Undefined if unknown. */
+  readonly lifeMs: number | undefined
+  /** How long before its end the token is refreshed. */
+  readonly marginMs: number
+}
 
 /** What a call asks for. */
 export interface Wanted {
@@ -22,10 +38,7 @@ export type Decision =
   | 'refresh_required'
   | 'refresh_proactively'
 
-/**
- * Decides whether a call uses the token, refreshes it or is refused. docs/sessions.md has the same steps in this order. What a refresh
- * that fails does to the session is decided in refresh.ts.
- */
+/** Decides whether a call uses the token, refreshes it or is refused. */
 export function decide(record: CurrentRecord | undefined, clock: Clock, wanted: Wanted = {}): Decision {
   const { rejected, minValidMs, forceRefresh } = wanted
   if (!record) return 'login_required'
@@ -44,9 +57,29 @@ export function decide(record: CurrentRecord | undefined, clock: Clock, wanted: 
 }
 
 /**
- * Returns whether the token came from a refresh less than `finalRefusalMs`, 30 s, ago, by both clocks, because the monotonic one may
- * not advance while the machine sleeps. Then a 401 is final, and the caller gets the same token. A timestamp far in the
- * future means that the wall clock was put back, so the age is unknown. A record has `rev` 1 until its first refresh.
+ * Returns how much of the token's life is left: more than its margin and `minValidMs`, less, or nothing. A token whose lifetime is unknown
+ * is `fresh`. So is a young one, because a service with very short lifetimes would get a refresh at every call.
+ */
+export function freshness(
+  { bornMs, lifeMs, marginMs }: Pick<CurrentRecord, 'bornMs' | 'lifeMs' | 'marginMs'>,
+  nowMs: number,
+  minValidMs = 0,
+): 'fresh' | 'expiring' | 'expired' {
+  if (lifeMs === undefined) return 'fresh'
+  const ageMs = nowMs - bornMs
+  if (ageMs >= lifeMs) return 'expired'
+  const isYoung = ageMs < Math.min(minRefreshAgeMs, lifeMs / 2)
+  return !isYoung && lifeMs - ageMs <= Math.max(marginMs, minValidMs) ? 'expiring' : 'fresh'
+}
+
+/** Draws how long before its end a token is refreshed. Chance adds up to a tenth, so that pages do not refresh together. */
+export function drawMarginMs(lifeMs: number): number {
+  return Math.min(maxMarginMs, lifeMs / 10) * (1 + randomFraction() / 10)
+}
+
+/**
+ * Returns whether the token came from a recent refresh, by both clocks, because the monotonic one may not advance while the machine sleeps.
+ * A timestamp far in the future means that the wall clock was put back, so the age is unknown. A record has `rev` 1 until its first refresh.
  */
 function isJustRefreshed({ rev, bornMs, tokens }: CurrentRecord, nowMs: number, wallMs: number): boolean {
   const ageMs = Math.max(nowMs - bornMs, Math.abs(wallMs - tokens.obtainedAtMs))

@@ -1,5 +1,8 @@
 import { AgentAuthError } from '../errors.ts'
-import { maxLockWaitMs } from '../internal/limits.ts'
+import type { SessionState } from './state.ts'
+
+/** How long a session waits for the lock: longer than a refresh and the storage operations around it usually take. */
+export const maxLockWaitMs = 20_000
 
 export function loginRequired(): AgentAuthError {
   return new AgentAuthError('login_required', 'No user is signed in. Start a login.')
@@ -12,9 +15,9 @@ export function sessionChanged(): AgentAuthError {
   )
 }
 
-/** Makes the error of a call whose session ended, or was replaced by that of another sign-in, while it waited. */
-export function loginRequiredOrChanged(record: object | undefined): AgentAuthError {
-  return record ? sessionChanged() : loginRequired()
+/** Makes the error of a call whose session ended while it waited, or was replaced by another sign-in. */
+export function loginRequiredOrChanged({ state }: { readonly state: SessionState }): AgentAuthError {
+  return state.status === 'signed-out' ? loginRequired() : sessionChanged()
 }
 
 /** Makes the error of a refused refresh token. `refusal` is the error of the token request, whose `status` and `details` it takes over. */

@@ -1,15 +1,14 @@
 import { invalid } from '../config/invalid.ts'
 import { attempt } from '../internal/attempt.ts'
+import { objectOf, ownMembers, parseObject } from '../internal/plain-object.ts'
 import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 
 /** One user's tokens as stored: `id` identifies the sign-in, `rev` is the revision, which rises by one with each refresh. */
 export interface SessionRecord {
   readonly id: string
   readonly rev: number
-  /** When the user signed in, in epoch milliseconds. A refresh keeps it. */
+  /** Orders sign-ins: epoch milliseconds, but always more than that of the record that the sign-in replaced. A refresh keeps it. */
   readonly signedInAtMs?: number | undefined
-  /** Whether the sign-in could not be saved at once. A refresh keeps it. */
-  readonly late?: boolean | undefined
   readonly tokens: Tokens
 }
 
@@ -25,9 +24,19 @@ export function sessionName({ authUrl, clientId }: { authUrl: string; clientId: 
   return name ?? invalid('key must be well-formed text')
 }
 
-/** Returns whether this is a record. `unread` is that of `UnsavedRecord.over` (reconcile.ts): it is unknown what is stored. */
-export function isRecord(stored: Stored | 'unread' | undefined): stored is SessionRecord {
+export function isRecord(stored: Stored | undefined): stored is SessionRecord {
   return typeof stored === 'object'
+}
+
+/** Returns whether the content stays as it is: a later version of the library wrote it, or it belongs to another session. */
+export function isLeftAlone(stored: Stored | undefined): stored is 'newer' | 'foreign' {
+  return stored === 'newer' || stored === 'foreign'
+}
+
+/** Returns whether both are the same revision of the same sign-in with the same access token. */
+export function isSame(one: Stored | undefined, other: SessionRecord): boolean {
+  if (!isRecord(one)) return false
+  return one.id === other.id && one.rev === other.rev && one.tokens.accessToken === other.tokens.accessToken
 }
 
 /** Returns when the user signed in, or if the record does not say it, when its tokens were obtained. */
@@ -35,24 +44,16 @@ export function signInMs({ signedInAtMs, tokens }: SessionRecord): number {
   return signedInAtMs ?? tokens.obtainedAtMs
 }
 
-/**
- * Returns the record as JSON, which has the tokens as they are: `encryptedStorage` encrypts it. `name` is that of the record,
- * so that a copy under another key is `foreign`.
- */
-export function encodeRecord(name: string, { id, rev, signedInAtMs, late, tokens }: SessionRecord): string {
-  return JSON.stringify({ v: 1, owner: name, id, rev, signedInAtMs, late, ...tokens })
+/** Returns the record as JSON. `name` is that of the record, so that a copy under another key is `foreign`. */
+export function encodeRecord(name: string, { id, rev, signedInAtMs, tokens }: SessionRecord): string {
+  return JSON.stringify({ v: 1, owner: name, id, rev, signedInAtMs, ...tokens })
 }
 
-/**
- * Reads what a storage returned: text, or an object from a storage that parses JSON itself. Never throws. `applyStored` (apply-stored.ts)
- * reports every result but a record and `absent`, and removes an `unreadable` one under the lock. A session that has tokens keeps them
- * and continues (`reconcile`). A session without tokens is signed out. A sign-in writes over `unreadable` (save.ts). A `newer` or
- * `foreign` record stays. A sign-in or sign-out whose read fails cannot recognize it, and writes over it or removes it.
- */
+/** Reads what a storage returned: text, or an object from a storage that parses JSON itself. Never throws. */
 export function decodeRecord(name: string, raw: unknown): Stored {
   if (raw == null) return 'absent'
-  const value: Record<string, unknown> | undefined = typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
-  const { v, id, rev, signedInAtMs, late, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value ?? {}
+  const value = typeof raw === 'string' ? parseObject(raw) : ownMembers(objectOf(raw))
+  const { v, id, rev, signedInAtMs, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value ?? {}
   if (Number.isInteger(v) && (v as number) > 1) return 'newer'
   const valid =
     v === 1 &&
@@ -66,15 +67,8 @@ export function decodeRecord(name: string, raw: unknown): Stored {
     typeof obtainedAtMs === 'number'
   if (!valid) return 'unreadable'
   if (value?.owner !== name) return 'foreign'
-  const tokens = { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } as Tokens
-  return {
-    id,
-    rev: rev as number,
-    signedInAtMs: signedInAtMs as number | undefined,
-    // `isEarlierSignIn` (reconcile.ts) compares it with `true`, so it needs no check here.
-    late: late as boolean | undefined,
-    tokens: createTokens(tokens),
-  }
+  const tokens = createTokens({ accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } as Tokens)
+  return { id, rev: rev as number, signedInAtMs: signedInAtMs as number | undefined, tokens }
 }
 
 function isOptional(type: 'string' | 'number', value: unknown): boolean {

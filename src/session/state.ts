@@ -1,20 +1,17 @@
 /**
  * Why a session ended.
- * - `signed_out`: the user signed out here, or elsewhere if the record is not shared (`followSignOut` in session.ts) or not saved
- *   (`endUnsaved` in sign-out.ts).
- * - `refused`: the authorization server refused the refresh token (`endRefused` in refresh.ts).
- * - `store_lost`: the record is gone, because another tab or process signed out or the data was cleared (reconcile.ts).
- * - `expired`: the access token expired, and there is no refresh token (decide-call.ts). The record stays.
+ * - `signed_out`: the user signed out here, or a new sign-in here could not be saved.
+ * - `refused`: the authorization server refused the refresh token.
+ * - `store_lost`: the record is gone, because the user signed out elsewhere or the data was cleared.
+ * - `expired`: the access token expired, and there is no refresh token. The record stays.
  */
 export type SessionEndReason = 'signed_out' | 'refused' | 'store_lost' | 'expired'
 
 /** What is known about the signed-in user. */
 export interface SessionState {
   /**
-   * `loading` until the storage was read, or a `signIn` or `signOut`. It stays `loading` if that read fails or takes over 5 s
-   * (storage/time-limits.ts): `ready()`
-   * rejects with `storage_failed`, and the next call reads again. In a browser, records live in memory if the first read fails or takes
-   * over 4 s (browser/storage/memory-fallback.ts).
+   * `loading` until the storage was read, and while a `signIn` replaces another session. It stays `loading` if the read fails: `ready()`
+   * rejects with `storage_failed`, and the next call reads again.
    */
   readonly status: 'loading' | 'signed-in' | 'signed-out'
   /** Why the last session ended. */

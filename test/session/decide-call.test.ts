@@ -1,8 +1,13 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Clock } from '../../src/internal/clock.ts'
-import type { CurrentRecord } from '../../src/session/current.ts'
-import { type Decision, decide, type Wanted } from '../../src/session/decide-call.ts'
-import { drawMarginMs, freshness } from '../../src/session/freshness.ts'
+import {
+  type CurrentRecord,
+  type Decision,
+  decide,
+  drawMarginMs,
+  freshness,
+  type Wanted,
+} from '../../src/session/decide-call.ts'
 
 const hour = 3_600_000
 const wallMs = Date.UTC(2026, 0, 1)

@@ -82,19 +82,6 @@ describe('a refresh that cannot read the storage', () => {
     expect(await later(rig)).toEqual({ resolved: newer })
   })
 
-  test('is sent for a sign-in that the storage never had', async () => {
-    const { clock, service, failing, here, there } = two()
-    await there.session.signIn(service.issue())
-    failing.add('setItem').add('removeItem')
-    await here.session.signIn(service.issue())
-    failing.add('getItem')
-    for (let round = 1; round <= 3; round++) {
-      clock.advance(hour)
-      expect(service.familyOf(await here.session.getAccessToken())).toBe(2)
-      expect(service.sent).toHaveLength(round)
-    }
-  })
-
   test('is sent over a storage without a lock, where only one page or process may use the record', async () => {
     const { clock, service, failing, here } = two({ lock: false })
     await here.session.signIn(service.issue())
@@ -202,17 +189,6 @@ describe('tokens that could not be saved', () => {
     clock.advance(hour)
     await here.session.getAccessToken()
     expect(records.record()).toMatchObject({ accessToken: next.accessToken })
-  })
-
-  test('are sent without a save before if they are of a sign-in that the storage never had', async () => {
-    const { clock, service, failing, here, operations } = two()
-    failing.add('setItem')
-    await here.session.signIn(service.issue())
-    failing.clear()
-    clock.advance(hour)
-    operations.length = 0
-    await here.session.getAccessToken()
-    expect(operations.filter((operation) => operation === 'setItem')).toHaveLength(1)
   })
 
   test('are sent no more if the user signs out during that save', async () => {

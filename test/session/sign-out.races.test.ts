@@ -114,29 +114,6 @@ describe('sign-out in another realm', () => {
     await time.until(call)
   })
 
-  test('a sign-in whose write is under way is not ended by the sign-out of the session before it', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const writes: (() => void)[] = []
-    const step = (operation: string): Promise<void> =>
-      operation === 'setItem' ? new Promise((resolve) => void writes.push(() => resolve())) : Promise.resolve()
-    const here = realm({ storage: records.handle() })
-    const there = realm({ storage: records.handle({ step }) })
-    await here.session.signIn(service.issue())
-    const next = service.issue()
-    const signedIn = there.session.signIn(next)
-    await flush()
-    expect(writes).toHaveLength(1)
-    const out = here.session.signOut()
-    await flush()
-    await codeOf(there.session.getAccessToken())
-    writes[0]?.()
-    await Promise.all([signedIn, out])
-    clock.advance(1_000)
-    expect(records.record()).toMatchObject({ accessToken: next.accessToken })
-    expect(await there.session.getAccessToken()).toBe(next.accessToken)
-  })
-
   test('a read that fails once behind the lock does not make a sign-out remove the sign-in that came meanwhile', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
@@ -167,37 +144,6 @@ describe('sign-out in another realm', () => {
     expect(await there.session.getAccessToken()).toBe(next.accessToken)
   })
 
-  test('a look during a sign-out takes up nothing that outlasts it', async () => {
-    const { service, realm } = sessionRig()
-    const records = sharedRecords()
-    const steps: (() => void)[] = []
-    const step = (): Promise<void> => new Promise((resolve) => void steps.push(() => resolve()))
-    const here = realm({ storage: records.handle({ step }) })
-    await realm({ storage: records.handle() }).session.signIn(service.issue())
-    const out = here.session.signOut()
-    const call = codeOf(here.session.getAccessToken())
-    await flush()
-    expect(steps).toHaveLength(2)
-    const settled = async <T>(work: Promise<T>): Promise<T> => {
-      let going = true
-      const stop = (): void => {
-        going = false
-      }
-      work.then(stop, stop)
-      while (going) {
-        for (const go of steps) go()
-        await flush()
-      }
-      return work
-    }
-    steps[1]?.()
-    await flush()
-    records.items.clear()
-    await settled(Promise.all([out, call]))
-    expect(here.session.state.status).toBe('signed-out')
-    expect(await settled(codeOf(here.session.getAccessToken()))).toBe('login_required')
-  })
-
   test('what another realm signs in afterwards is followed, not removed', async () => {
     const { clock, here, there, service, records } = twoRealms()
     await here.session.signIn(service.issue())
@@ -207,96 +153,6 @@ describe('sign-out in another realm', () => {
     clock.advance(1_000)
     expect(await here.session.getAccessToken()).toBe(next.accessToken)
     expect(records.record()).toMatchObject({ accessToken: next.accessToken })
-  })
-})
-
-describe('in the same realm, at every point of a refresh', () => {
-  // Each number is how many storage and network steps are let through before the sign-out or sign-in comes.
-  const points = Array.from({ length: 10 }, (_, index) => index)
-
-  const stepped = async () => {
-    const { clock, service, realm } = sessionRig(undefined, { travel: () => gate() })
-    const records = sharedRecords()
-    let open = true
-    const waiting: (() => void)[] = []
-    const gate = (): Promise<void> =>
-      open ? Promise.resolve() : new Promise((resolve) => void waiting.push(() => resolve()))
-    const here = realm({ storage: records.handle({ step: () => gate() }) })
-    const first = service.issue()
-    await here.session.signIn(first)
-    clock.advance(hour)
-    open = false
-    const call = codeOf(here.session.getAccessToken())
-    const let1 = async (): Promise<void> => {
-      await flush()
-      waiting.shift()?.()
-      await flush()
-    }
-    const letAll = async (): Promise<void> => {
-      open = true
-      for (const go of waiting.splice(0)) go()
-      await flush()
-    }
-    return { service, records, first, call, let1, letAll, clock, ...here }
-  }
-
-  test.each(points)('sign-out after %i steps: nothing comes back', async (steps) => {
-    const { service, records, call, let1, letAll, session, clock } = await stepped()
-    for (let step = 0; step < steps; step++) await let1()
-    const stored: number[] = []
-    const out = session.signOut()
-    await letAll()
-    await out
-    records.onChange(() => void stored.push(records.items.size))
-    const answer = await call
-    if (typeof answer === 'string') expect(answer).toBe('login_required')
-    await flush()
-    expect(records.items.size).toBe(0)
-    expect(stored.filter((size) => size > 0)).toEqual([])
-    clock.advance(1_000)
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    expect(service.sent.length).toBeLessThanOrEqual(1)
-  })
-
-  test.each(points)('sign-in as another after %i steps: only the new session remains', async (steps) => {
-    const { service, records, call, let1, letAll, session, clock } = await stepped()
-    for (let step = 0; step < steps; step++) await let1()
-    const second = service.issue()
-    const signedIn = session.signIn(second)
-    await letAll()
-    await signedIn
-    const answer = await call
-    if (typeof answer === 'string') expect(answer).toBe('session_changed')
-    else expect(service.familyOf((answer as { resolved: string }).resolved)).toBe(1)
-    await flush()
-    expect(records.record()).toMatchObject({ accessToken: second.accessToken, rev: 1 })
-    clock.advance(1_000)
-    expect(await session.getAccessToken()).toBe(second.accessToken)
-  })
-
-  test('another realm signs in during a refresh: the new person’s record is never overwritten', async () => {
-    const { clock, here, there, service, records } = twoRealms()
-    const families: number[] = []
-    await here.session.signIn(service.issue())
-    clock.advance(hour)
-    const release = service.hold()
-    const call = codeOf(here.session.getAccessToken())
-    await flush()
-    records.onChange(() => void families.push(service.familyOf(String(records.record()?.refreshToken))))
-    const second = service.issue()
-    const signedIn = there.session.signIn(second)
-    await flush()
-    release()
-    await signedIn
-    await call
-    await flush()
-    // The refresh was first and may still commit; after the sign-in nothing of it follows.
-    expect(families.at(-1)).toBe(2)
-    expect(families.indexOf(1, families.indexOf(2))).toBe(-1)
-    clock.advance(1_000)
-    await codeOf(here.session.getAccessToken())
-    expect(await here.session.getAccessToken()).toBe(second.accessToken)
-    expect(await there.session.getAccessToken()).toBe(second.accessToken)
   })
 })
 
@@ -357,56 +213,6 @@ describe('a write of a refresh that lands long after', () => {
     expect(records.record()?.accessToken).toBe(next.accessToken)
     expect(here.eventsOf('session_ended')).toEqual([])
   })
-})
-
-test('a late first save of the sign-in before is written over by the current sign-in each time it lands', async () => {
-  const { time, service, records, waiting, state, here } = slowWrites()
-  state.holding = true
-  const before = here.session.signIn(service.issue())
-  await time.pass(6_000)
-  await before
-  state.holding = false
-  const next = service.issue()
-  await here.session.signIn(next)
-  waiting[0]?.()
-  await flush()
-  const [late = ''] = records.items.values()
-  expect(records.record()?.accessToken).not.toBe(next.accessToken)
-  for (let landing = 0; landing < 2; landing++) {
-    records.put(late)
-    await time.pass(6_000)
-    expect(await here.session.getAccessToken()).toBe(next.accessToken)
-    await flush()
-    expect(records.record()?.accessToken).toBe(next.accessToken)
-  }
-})
-
-test('a sign-in does not wait for a sign-out that waits for a lock of another process', async () => {
-  const time = virtualTime()
-  const { service, realm } = sessionRig(time.clock)
-  const records = sharedRecords()
-  const { session } = realm({ storage: records.handle() })
-  await session.signIn(service.issue())
-  let unlock = (): void => {}
-  const [name = ''] = records.items.keys()
-  const locked = records.handle().withLock?.(
-    name,
-    () =>
-      new Promise<void>((resolve) => {
-        unlock = resolve
-      }),
-  )
-  const out = codeOf(session.signOut())
-  await flush()
-  const next = service.issue()
-  const signedIn = codeOf(session.signIn(next))
-  await flush()
-  expect(session.state.status).toBe('signed-in')
-  expect(await session.getAccessToken()).toBe(next.accessToken)
-  unlock()
-  await Promise.all([locked, out, signedIn])
-  expect(records.record()?.accessToken).toBe(next.accessToken)
-  expect(session.state.status).toBe('signed-in')
 })
 
 describe('until a sign-out has removed what it found', () => {

@@ -123,7 +123,7 @@ async function resumeAll(entries: Iterable<Entry>): Promise<void> {
 
 /** Returns whether only the memory has the tokens of a session, or only the memory knows that it ended. */
 function isUnsaved({ current, observed }: Entry): boolean {
-  return current.record ? current.expected.kind !== 'saved' : !observed.hasLastChangeSucceeded
+  return current.record ? current.unsaved : !observed.hasLastChangeSucceeded
 }
 
 /**

@@ -113,23 +113,6 @@ describe('a record that cannot be used', () => {
     expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'unreadable' }, { reason: 'write_failed' }])
   })
 
-  test('one that breaks under a running session and cannot be removed is removed by a read five seconds later', async () => {
-    const { clock, session, records, failing } = await start()
-    records.put('{"v":1')
-    failing.add('removeItem')
-    await session.ready()
-    await flush()
-    failing.clear()
-    const left: number[] = []
-    for (const ms of [4_999, 1]) {
-      clock.advance(ms)
-      await session.ready()
-      await flush()
-      left.push(records.items.size)
-    }
-    expect(left).toEqual([1, 0])
-  })
-
   const alone: readonly (readonly [string, string, (text: string) => string])[] = [
     ['of a newer version', 'newer', (text) => text.replace('"v":1', '"v":2')],
     ['of a much newer version and another shape', 'newer', () => '{"v":99,"sealed":"x"}'],

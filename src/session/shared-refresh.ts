@@ -1,0 +1,146 @@
+import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
+import { backoffMs } from '../internal/backoff.ts'
+import { abortable, sleep } from '../internal/timeouts.ts'
+import { type CurrentRecord, freshness } from './decide-call.ts'
+import { loginRequiredOrChanged } from './errors.ts'
+import { refreshUnderLock } from './refresh.ts'
+import type { SessionParts } from './sync.ts'
+
+/** How often one call sends a refresh in all while its outcome is `ambiguous`. The service accepts the same token for a while only. */
+const maxAmbiguousOutcomes = 3
+/** How often one call sends a required refresh in all while the service is busy, or while its responses are no JSON. */
+const maxBusyResponses = 4
+/** The errors that start no retry delay, because the lock was busy, or this session ended or was replaced. */
+const undelayed: readonly AgentAuthErrorCode[] = ['lock_timeout', 'login_required', 'session_changed', 'session_ended']
+
+/** A required refresh is repeated if its outcome is `ambiguous`, `busy` or `foreign`, a proactive one only if it is `ambiguous`. */
+export type Urgency = 'required' | 'proactive'
+
+/** The refresh of one session: one at a time for all callers, and one retry delay. */
+export interface SharedRefresh {
+  /**
+   * Resolves when the current tokens are no longer those of `from`, so that the caller reads the current record. Rejects with the
+   * error of the refresh, for example `session_ended`. `signal` ends only this wait.
+   */
+  wait(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
+  /**
+   * Discards the refresh in progress: its callers do not wait any longer. Its request is aborted, which frees the lock, when `work` has
+   * ended. While a sign-out removes the record, no other process should get the lock and send the same refresh token.
+   */
+  discard(work: Promise<unknown>): void
+  /** Forgets earlier failures, so that the next call may send at once. */
+  resetDelay(): void
+}
+
+interface InFlight {
+  /** The sign-in whose token it refreshes. */
+  readonly id: string
+  readonly done: Promise<void>
+  readonly discarded: AbortController
+  readonly aborted: AbortController
+}
+
+export function sharedRefresh(parts: SessionParts): SharedRefresh {
+  const { config, store, memory, sync } = parts
+  const { clock, timeoutMs, emit } = config
+  let inFlight: InFlight | undefined
+  /** The last failure. Until `delayedUntilMs`, calls that require a refresh reject with it, and others get the current token. */
+  let failure: AgentAuthError | undefined
+  let delayedUntilMs = 0
+  let failures = 0
+
+  function start(from: CurrentRecord): Promise<void> {
+    discard(Promise.resolve()) // The tokens of another sign-in were taken over from the storage.
+    const [discarded, aborted] = [new AbortController(), new AbortController()]
+    const done = run(from, { discarded: discarded.signal, aborted: aborted.signal }).finally(() => {
+      if (inFlight?.discarded === discarded) inFlight = undefined
+      memory.notify()
+    })
+    inFlight = { id: from.id, done, discarded, aborted }
+    return done
+  }
+
+  /** Runs one refresh under the lock. A failure starts the retry delay, and a success ends it. */
+  async function run(from: CurrentRecord, signals: { discarded: AbortSignal; aborted: AbortSignal }): Promise<void> {
+    try {
+      await abortable(
+        store.locked(() => refreshUnderLock(parts, from, signals)),
+        signals.discarded,
+      )
+      resetDelay()
+    } catch (error) {
+      // An error of the program is never reported as the end of a session.
+      if (!isAgentAuthError(error)) throw error
+      if (signals.discarded.aborted) throw loginRequiredOrChanged(memory)
+      if (error.code === 'lock_timeout' && (await wasRefreshedElsewhere(from))) return
+      if (!undelayed.includes(error.code)) delay(error)
+      throw error
+    }
+  }
+
+  /** Returns whether the lock owner refreshed the token while this refresh waited, or the session ended or was replaced. */
+  async function wasRefreshedElsewhere(from: CurrentRecord): Promise<boolean> {
+    await sync.revalidate('now')
+    const { record } = memory
+    return record !== from && !(record?.id === from.id && freshness(record, clock.monotonicMs()) === 'expired')
+  }
+
+  function delay(error: AgentAuthError): void {
+    // Zero counts as absent, so that no refresh is repeated without a pause.
+    const waitMs = error.details?.retryAfterMs || backoffMs(++failures)
+    failure = error
+    delayedUntilMs = clock.monotonicMs() + waitMs
+    emit({ type: 'refresh_failed', code: error.code, waitMs })
+  }
+
+  function resetDelay(): void {
+    failures = 0
+    failure = undefined
+  }
+
+  function discard(work: Promise<unknown>): void {
+    if (!inFlight) return
+    const { discarded, aborted } = inFlight
+    inFlight = undefined
+    discarded.abort()
+    void work.then(() => aborted.abort())
+  }
+
+  return {
+    async wait(from, urgency, signal) {
+      const startedMs = clock.monotonicMs()
+      if (failure && startedMs < delayedUntilMs) throw failure
+      // Why a loop: while a refresh waits for the lock, the session can take over newer tokens from the storage. A new call has these as
+      // its `from`. It joins the waiting refresh, which began with older ones. That one finds that the tokens are newer, and sends no
+      // request. So `from` is still the current record, and the loop starts a refresh of it.
+      for (let attempts = 1; memory.record === from; attempts++) {
+        try {
+          await abortable(inFlight?.id === from.id ? inFlight.done : start(from), signal)
+        } catch (error) {
+          // No retry delay began, for example because only this caller stopped waiting.
+          if (!failure || error !== failure) throw error
+          const isAfterDeadline = delayedUntilMs - startedMs > timeoutMs
+          if (isAfterDeadline || attempts >= maxAttempts(failure, urgency)) throw error
+          await sleep(delayedUntilMs - clock.monotonicMs(), signal)
+        }
+      }
+    },
+    discard(work) {
+      discard(work)
+      resetDelay()
+    },
+    resetDelay,
+  }
+}
+
+/**
+ * Returns how often one call may send in all: again with the same refresh token if the outcome is unknown, and for a required refresh also
+ * while the service is busy or its response is no JSON. If the storage failed, the service was not reached, or it refuses the client, the
+ * call sends no other request.
+ */
+function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): number {
+  const outcome = details?.outcome
+  if (!retryable || outcome === undefined || outcome === 'not_sent') return 1
+  if (outcome === 'ambiguous') return maxAmbiguousOutcomes
+  return urgency === 'required' ? maxBusyResponses : 1
+}
