@@ -1,10 +1,10 @@
 import { attempt } from '../internal/attempt.ts'
 import { refuse } from './private-file.ts'
 
-/** A lease in a file. The clock is that of the machine. */
+/** A lease in a file. It holds as long as its owner goes on to renew it. */
 export interface FileLease {
   readonly owner: string
-  readonly endsAtMs: number
+  readonly renewals: number
 }
 
 /** An empty file, or the beginning of a file of this version. */
@@ -48,7 +48,7 @@ function objectIn(text: string): Record<string, unknown> | undefined {
 }
 
 function isLease(value: unknown): value is FileLease {
-  return isObject(value) && typeof value.owner === 'string' && typeof value.endsAtMs === 'number'
+  return isObject(value) && typeof value.owner === 'string' && typeof value.renewals === 'number'
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

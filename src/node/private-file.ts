@@ -1,24 +1,45 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, type Stats, statSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { AgentAuthError } from '../errors.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
 
-/** Returns the text of a file that only this user can read, or undefined if there is none. Throws `storage_failed`. */
-export function readPrivateFile(path: string): string | undefined {
+/** Who may read and change the files besides this user. */
+export type Trusted = 'no one' | 'group'
+
+/** Returns the text of a file that only those who are trusted can read, or undefined if there is none. Throws `storage_failed`. */
+export function readPrivateFile(path: string, trusted: Trusted = 'no one'): string | undefined {
+  checkFolder(dirname(path), trusted)
   const fd = openToRead(path)
   if (fd === undefined) return undefined
   try {
     const status = fstatSync(fd)
     if (!status.isFile()) refuse(path, 'is no regular file. Choose another path')
     // Windows has neither user ids nor modes.
-    if (process.geteuid && status.uid !== process.geteuid())
-      refuse(path, 'belongs to another user. Choose another path')
-    if (isOpenToOthers(status))
-      refuse(path, 'was readable by other users. Run chmod 600 on it, and sign in again, because they may have read it')
+    if (process.geteuid) checkFile(path, fd, status, trusted)
     return readFileSync(fd, 'utf8')
   } finally {
     closeSync(fd)
   }
+}
+
+function checkFile(path: string, fd: number, { uid, mode }: Stats, trusted: Trusted): void {
+  if (trusted === 'no one' && uid !== process.geteuid?.())
+    refuse(path, 'belongs to another user. Choose another path, or set trustGroup if the platform sets owners')
+  if (mode & 0o007)
+    refuse(path, 'was open to all users. Run chmod 600 on it, and sign in again, because they may have read it')
+  if (trusted === 'no one' && mode & 0o070 && !tightened(nameOf(path), () => fchmodSync(fd, 0o600)))
+    refuse(path, 'is open to its group, and its mode cannot be changed. Choose another path, or set trustGroup')
 }
 
 /** Returns whether users beside the owner can read or change a file. Windows has no modes, so it is false there. */
@@ -26,28 +47,49 @@ export function isOpenToOthers({ mode }: Stats): boolean {
   return process.geteuid !== undefined && (mode & 0o077) !== 0
 }
 
-/** Creates a folder for this user only. Throws `storage_failed` if other users can replace files of an existing one. */
-export function preparePrivateFolder(folder: string): void {
-  createFolder(folder)
-  if (!process.geteuid) return
-  const { uid, mode } = statSync(folder)
-  const isSticky = (mode & 0o1000) !== 0
-  if ((mode & 0o022 && !isSticky) || ![0, process.geteuid()].includes(uid))
+/** Throws `storage_failed` if users who are not trusted can replace files of a folder. Closes one of this user to its group. */
+export function checkFolder(folder: string, trusted: Trusted): void {
+  const status = process.geteuid && statSync(folder, { throwIfNoEntry: false })
+  if (!status) return
+  const { uid, mode } = status
+  const isOwn = uid === process.geteuid?.()
+  // In a folder with the sticky bit, users can replace only files of their own.
+  const writers = mode & 0o1000 ? 0 : mode & 0o022
+  const what = `The folder ${basename(folder)} of the storage`
+  if (writers & 0o002)
+    throw failed(`${what} can be changed by other users. Run chmod 700 on it or choose another path.`)
+  if (trusted === 'group') return
+  const isClosed = writers === 0 ? isOwn || uid === 0 : isOwn && tightened(what, () => chmodSync(folder, mode & 0o7755))
+  if (!isClosed)
     throw failed(
-      `The folder ${basename(folder)} of the storage can be changed by other users. Run chmod 700 on it or choose another path.`,
+      `${what} can be changed by other users. Choose one of this user alone, or set trustGroup if the platform sets its modes.`,
     )
 }
 
+/** Closes what belongs to this user to its group, and warns. Returns whether the file system allowed it. */
+function tightened(what: string, change: () => void): boolean {
+  try {
+    change()
+  } catch {
+    return false
+  }
+  process.emitWarning(`${what} was open to its group and is now closed to it. If that is not wanted, set trustGroup.`, {
+    type: 'AgentAuthWarning',
+    code: 'AGENT_AUTH_FILE_MODE',
+  })
+  return true
+}
+
 /**
- * Creates a folder for this user only, and the folders above it. Throws the error of the file system. One at a time, because
+ * Creates a folder for those who are trusted, and the folders above it. Throws the error of the file system. One at a time, because
  * the option `recursive` never returns where the system refuses a new folder with ENOENT, as in /proc.
  */
-export function createFolder(folder: string): void {
+export function createFolder(folder: string, trusted: Trusted = 'no one'): void {
   if (isFolder(folder)) return
   const above = dirname(folder)
-  if (above !== folder) createFolder(above)
+  if (above !== folder) createFolder(above, trusted)
   try {
-    mkdirSync(folder, { mode: 0o700 })
+    mkdirSync(folder, { mode: trusted === 'group' ? 0o770 : 0o700 })
   } catch (error) {
     // Another process may have created it since.
     if (!isFolder(folder)) throw error

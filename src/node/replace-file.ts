@@ -14,7 +14,8 @@ import { attempt } from '../internal/attempt.ts'
 import { randomFraction } from '../internal/backoff.ts'
 import { sleep } from '../internal/timeouts.ts'
 import { maxFilePauseMs, maxFileWaitMs, staleFileMs } from './limits.ts'
-import { preparePrivateFolder } from './private-file.ts'
+import { checkFolder, createFolder, type Trusted } from './private-file.ts'
+import { unchangedMs } from './unchanged.ts'
 
 /** A file, and the text that it gets. Without a text the file is removed. */
 export interface Replacement {
@@ -27,14 +28,19 @@ export interface Replacement {
 /**
  * Replaces a file in one step that no other process sees half done. The text is written to the lock file, which one process at a
  * time can create, and which then becomes the file. `change` may run more than once, while no other process with the same lock
- * file changes anything. If it returns undefined, nothing is written. It tries again (`maxFilePauseMs`, 20 ms at most between) for
- * `maxFileWaitMs`, 2,500 ms. Rejects with its errors and those of the file system.
+ * file changes anything. If it returns undefined, nothing is written. Tries again for `maxFileWaitMs`. Rejects with its errors and those of
+ * the file system.
  */
-export async function replaceFile(lockFile: string, change: () => Replacement | undefined): Promise<void> {
-  preparePrivateFolder(dirname(lockFile))
+export async function replaceFile(
+  lockFile: string,
+  trusted: Trusted,
+  change: () => Replacement | undefined,
+): Promise<void> {
+  createFolder(dirname(lockFile), trusted)
+  checkFolder(dirname(lockFile), trusted)
   const wait = takeOverStale(lockFile)
   const endMs = performance.now() + maxFileWaitMs
-  while (!commit(lockFile, change)) {
+  while (!commit(lockFile, trusted, change)) {
     if (performance.now() > endMs) throw Object.assign(new Error(), { code: 'EBUSY' })
     await sleep(maxFilePauseMs * randomFraction())
     wait()
@@ -42,8 +48,8 @@ export async function replaceFile(lockFile: string, change: () => Replacement | 
 }
 
 /** Runs within one turn of the event loop. Returns whether this process had the lock file until the end. */
-function commit(lockFile: string, change: () => Replacement | undefined): boolean {
-  const fd = createFile(lockFile)
+function commit(lockFile: string, trusted: Trusted, change: () => Replacement | undefined): boolean {
+  const fd = createFile(lockFile, trusted === 'group' ? 0o660 : 0o600)
   if (fd === undefined) return false
   try {
     const { path, text, lasts } = change() ?? {}
@@ -62,9 +68,9 @@ function commit(lockFile: string, change: () => Replacement | undefined): boolea
   }
 }
 
-function createFile(path: string): number | undefined {
+function createFile(path: string, mode: number): number | undefined {
   try {
-    return openSync(path, 'wx', 0o600)
+    return openSync(path, 'wx', mode)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
     throw error
@@ -82,25 +88,16 @@ function statusOf(path: string): BigIntStats | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })
 }
 
-/**
- * Returns a function to call before each new try. It removes a lock file that did not change for `staleFileMs`, 1,500 ms, because its
- * process was killed. The time is counted here, so that a wrong clock has no effect.
- */
+/** Returns a function to call before each new try. It removes a lock file that does not change, because its process was killed. */
 function takeOverStale(lockFile: string): () => void {
-  let seen: string | undefined
-  let sinceMs: number
+  const sameMs = unchangedMs()
   const look = (): string | undefined => {
     const status = statusOf(lockFile)
     return status && `${status.ino} ${status.ctimeNs}`
   }
   return () => {
     const now = look()
-    if (now !== seen) {
-      seen = now
-      sinceMs = performance.now()
-    } else if (now !== undefined && performance.now() - sinceMs > staleFileMs && look() === seen) {
-      attempt(() => unlinkSync(lockFile))
-    }
+    if (sameMs(lockFile, now) > staleFileMs && look() === now) attempt(() => unlinkSync(lockFile))
   }
 }
 

@@ -22,8 +22,8 @@ async function written() {
       remove: () => unlinkSync(`${path}.lock`),
       isThere: () => existsSync(`${path}.lock`),
     },
-    leaseOf: (owner: unknown, endsAtMs: unknown = Date.now() + 7_000) =>
-      writeFileSync(`${path}.leases`, JSON.stringify({ key: { owner, endsAtMs } }), { mode }),
+    leaseOf: (owner: unknown, renewals: unknown = 0) =>
+      writeFileSync(`${path}.leases`, JSON.stringify({ key: { owner, renewals } }), { mode }),
     leases: () => JSON.parse(readFileSync(`${path}.leases`, 'utf8')),
     write: (value: string) => writeFileSync(path, JSON.stringify({ v: 1, records: { key: value } }), { mode }),
   }
@@ -47,32 +47,66 @@ const nextOwner = { key: expect.objectContaining({ owner: 'the next owner' }) }
 
 test.each([
   [7, undefined],
-  ['gone', String(Date.now() + 7_000)],
-  ['gone', [Date.now() + 7_000]],
+  ['gone', '1'],
+  ['gone', [1]],
   ['gone', null],
-])('a lease of the owner %j that ends at %j does not hold, because it is damaged', async (owner, endsAtMs) => {
+])('a lease of the owner %j with %j renewals does not hold, because it is damaged', async (owner, renewals) => {
   const { storage, leaseOf } = await written()
-  leaseOf(owner, endsAtMs)
+  leaseOf(owner, renewals)
   const signal = AbortSignal.timeout(5_000)
   expect(await codeOf(storage.withLock('key', async () => 'ran', { signal }))).toEqual({ resolved: 'ran' })
 })
 
-test.each([
-  [0, { resolved: 'ran' }],
-  [1, 'aborted'],
-  [leaseMs, 'aborted'],
-  [leaseMs + 1, { resolved: 'ran' }],
-])('a call for a lock whose lease of another process ends in %d ms results in %j', async (leftMs, outcome) => {
+/** A call that waits for the lock of another process, with timers and a clock that only the test moves. */
+async function waitingForLease() {
   const { storage, leaseOf } = await written()
-  const nowMs = Date.now()
-  const clock = vi.spyOn(Date, 'now').mockReturnValue(nowMs)
+  holdTimers()
+  const clock = heldClock()
+  leaseOf('the other owner')
+  const ran = vi.fn(async () => {})
+  void storage.withLock('key', ran)
+  const pass = async (ms: number): Promise<void> => {
+    clock.nowMs += ms
+    await vi.advanceTimersByTimeAsync(1_000)
+  }
+  await pass(0)
+  return { leaseOf, ran, pass }
+}
+
+test('a lease that its owner does not renew for 8 s is free', async () => {
+  const { ran, pass } = await waitingForLease()
+  await pass(leaseMs)
+  expect(ran).not.toHaveBeenCalled()
+  await pass(1)
+  expect(ran).toHaveBeenCalledOnce()
+})
+
+test('a lease that its owner renews is held, however long that takes', async () => {
+  const { leaseOf, ran, pass } = await waitingForLease()
+  for (const renewals of [1, 2, 3, 4]) {
+    await pass(leaseMs)
+    leaseOf('the other owner', renewals)
+    await pass(1)
+  }
+  expect(ran).not.toHaveBeenCalled()
+})
+
+test.each([
+  ['forward 9 s', 9_000],
+  ['forward 2 years', 63_072_000_000],
+  ['back half a second', -500],
+  ['back an hour', -3_600_000],
+])('a clock of the machine that is set %s gives the lock of a process to no other', async (_, stepMs) => {
+  const { path, storage } = await written()
+  const now = Date.now
+  const clock = vi.spyOn(Date, 'now')
   onTestFinished(() => clock.mockRestore())
-  leaseOf('the other owner', nowMs + leftMs)
-  const stop = new AbortController()
-  const locked = codeOf(storage.withLock('key', async () => 'ran', { signal: stop.signal }))
-  await turn()
-  stop.abort()
-  expect(await locked).toEqual(outcome)
+  await storage.withLock('key', async () => {
+    clock.mockImplementation(() => now() + stepMs)
+    const signal = AbortSignal.timeout(300)
+    const other = fileStorage(path).withLock('key', async () => 'ran', { signal })
+    await expect(other).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
 })
 
 test('within a lock, the removal of a record that is not there succeeds', async () => {
@@ -90,7 +124,7 @@ test('a lease that another process takes while this one waits for the lock file 
   await turn()
   leaseOf('the next owner')
   lockFile.remove()
-  expect(await locked).toBe('aborted')
+  expect(await locked).not.toHaveProperty('resolved')
   expect(leases()).toEqual(nextOwner)
 })
 

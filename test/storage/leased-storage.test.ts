@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { AgentAuthError } from '../../src/errors.ts'
 import type { Lease } from '../../src/storage/shared/lease.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../../src/storage/shared/leased-storage.ts'
-import { codeOf } from '../support/session-rig.ts'
 import { flush, type VirtualTime, virtualTime } from '../support/virtual-time.ts'
 
 /** What a database was asked, by the name of its operation. */
