@@ -112,7 +112,7 @@ describe('the callback', () => {
     const [, nonce] = /script-src 'nonce-([\w-]{22})'/.exec(policy) ?? []
     expect(landed.status).toBe(200)
     expect(policy).toMatch(
-      /^default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src /,
+      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src /,
     )
     expect(html.match(/<script.*?<\/script>/gs)).toEqual([
       `<script nonce="${nonce}">location.replace(document.querySelector('a').href)</script>`,

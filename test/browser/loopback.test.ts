@@ -39,6 +39,10 @@ it('a user signs in to a command-line tool with Chromium, whose history then hol
   expect(tokens.accessToken).toBeTruthy()
   await page.waitForURL(/\/callback\/done$/)
   expect(await page.textContent('p')).toBe('You can close this page and return to the terminal.')
+  // A browser shows no style that the policy of the page does not allow.
+  expect(await page.evaluate(() => getComputedStyle(document.body).display)).toBe('grid')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(13, 17, 23)')
   expect(seen.filter((url) => /\/callback\?(.*&)?code=/.test(url))).toHaveLength(1)
   const cdp = await page.context().newCDPSession(page)
   const { entries } = await cdp.send('Page.getNavigationHistory')

@@ -5,6 +5,7 @@ import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { browserWaitMs, defaultLoopbackMs } from '../../src/node/limits.ts'
 import { secret } from '../support/canary.ts'
+import { openedUrl } from '../support/opened-url.ts'
 import { codeOf } from '../support/session-rig.ts'
 import { timersOfWork } from '../support/timers-of-work.ts'
 
@@ -41,7 +42,7 @@ async function started(
   onTestFinished(() => stop.abort())
   const login = signInWithLoopback(config, { openBrowser, terminal: screen, signal: stop.signal, ...options })
   const settled = codeOf(login)
-  const url = await opened
+  const url = await openedUrl(await opened)
   const { redirect_uri, state } = Object.fromEntries(new URL(url).searchParams)
   return {
     ...screen,

@@ -1,5 +1,6 @@
 // @module-tag slow
 
+import { createHash } from 'node:crypto'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -7,9 +8,11 @@ import { PassThrough } from 'node:stream'
 import { type AuthConfig, createAuthConfig } from 'agent-auth'
 import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { pageStyle, pageStyleSource } from '../../src/internal/page-style.ts'
 import { lastPageMs } from '../../src/node/limits.ts'
 import { secret } from '../support/canary.ts'
 import { freePort } from '../support/free-port.ts'
+import { openedUrl } from '../support/opened-url.ts'
 import { codeOf } from '../support/session-rig.ts'
 
 const registered = 'http://127.0.0.1/callback'
@@ -47,7 +50,7 @@ function send(url: string, target?: string): Promise<Answer> {
 async function started(config = configWith(), options: LoopbackOptions = {}) {
   const { promise, resolve } = opened()
   const settled = codeOf(signInWithLoopback(config, { openBrowser: resolve, ...options }))
-  const authorizeUrl = new URL(await promise)
+  const authorizeUrl = new URL(await openedUrl(await promise))
   const redirectUri = authorizeUrl.searchParams.get('redirect_uri') ?? ''
   const state = authorizeUrl.searchParams.get('state') ?? ''
   const callback = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}code=${secret('code')}&state=${state}`
@@ -72,6 +75,11 @@ function holdTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
 }
+
+test('the policy of the pages allows their own style', () => {
+  const hash = createHash('sha256').update(pageStyle).digest('base64')
+  expect(pageStyleSource).toBe(`'sha256-${hash}'`)
+})
 
 describe('the end of a login', () => {
   test('comes with the last page, without a wait, and the port is closed by then', async () => {
@@ -157,7 +165,7 @@ describe('a request', () => {
     for (const address of [`${origin}/other`, callback, `${origin}/callback/done`])
       expect((await send(address)).headers).toMatchObject({
         'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        'content-security-policy': `default-src 'none'; style-src ${pageStyleSource}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
         'cross-origin-resource-policy': 'same-origin',
       })
     await settled

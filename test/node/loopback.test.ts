@@ -11,6 +11,7 @@ import { listenOnLoopback } from '../../src/node/loopback/listen.ts'
 import { nextWord, startChild } from '../support/children.ts'
 import { freePort } from '../support/free-port.ts'
 import { listen } from '../support/listen.ts'
+import { openedUrl } from '../support/opened-url.ts'
 import { codeOf } from '../support/session-rig.ts'
 
 const registered = 'http://127.0.0.1/callback'
@@ -77,14 +78,15 @@ async function follow(callback: URL): Promise<Answer> {
 
 /** A login that has opened its URL. `settled` never rejects. */
 async function started(options: LoopbackOptions = {}, config = configWith()) {
-  let opened: (url: string) => void = () => {}
+  let open: (url: string) => void = () => {}
   const url = new Promise<string>((resolve) => {
-    opened = resolve
+    open = resolve
   })
-  const settled = codeOf(signInWithLoopback(config, { openBrowser: opened, ...options }))
-  const authorizeUrl = await url
+  const settled = codeOf(signInWithLoopback(config, { openBrowser: open, ...options }))
+  const opened = await url
+  const authorizeUrl = await openedUrl(opened)
   const redirectUri = new URL(authorizeUrl).searchParams.get('redirect_uri') ?? ''
-  return { authorizeUrl, redirectUri, settled }
+  return { opened, authorizeUrl, redirectUri, settled }
 }
 
 async function isRefused(url: string): Promise<boolean> {
@@ -108,6 +110,7 @@ test('signs in through the pages of the service, and leaves a page without the c
   service.dev.autoApprove(undefined)
   const account = service.people.find(({ tenant }) => tenant === 'demo') ?? { email: '', password: '' }
   let given: unknown[] = []
+  let authorizeUrl = ''
   const pages: { url: string; text: string }[] = []
   const browse: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
@@ -118,13 +121,15 @@ test('signs in through the pages of the service, and leaves a page without the c
     ports: [await freePort()],
     async openBrowser(...args: unknown[]) {
       given = args
-      const url = new URL(String(args[0]))
+      const url = new URL(await openedUrl(String(args[0])))
+      authorizeUrl = url.href
       const redirectUri = url.searchParams.get('redirect_uri') ?? ''
       await createFormBrowser(browse, account).signInAndApprove(url, redirectUri)
     },
   })
-  expect(given).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/auth\/v1\/authorize\?[!-~]+$/)])
-  const redirectUri = new URL(String(given[0])).searchParams.get('redirect_uri')
+  expect(given).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]{43}$/)])
+  expect(authorizeUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/auth\/v1\/authorize\?[!-~]+$/)
+  const redirectUri = new URL(authorizeUrl).searchParams.get('redirect_uri')
   expect(redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/)
   await expect
     .poll(() => pages.at(-1))
@@ -261,6 +266,33 @@ describe('the listener', () => {
   })
 })
 
+describe('the address that the browser is started with', () => {
+  test('has nothing of the authorize URL, for other users can read the arguments of a program', async () => {
+    const { opened, authorizeUrl, redirectUri, settled } = await started()
+    expect(new URL(opened).origin).toBe(new URL(redirectUri).origin)
+    const { state, code_challenge } = Object.fromEntries(new URL(authorizeUrl).searchParams)
+    for (const secret of [state, code_challenge]) expect(opened).not.toContain(secret)
+    await follow(await callbackFrom(authorizeUrl))
+    expect(await settled).toHaveProperty('resolved')
+  })
+
+  test('leads to the service once: if two programs open it, the login ends', async () => {
+    const { opened, redirectUri, settled } = await started({ ports: [await freePort()] })
+    const again = await send(opened)
+    expect({ status: again.status, location: again.headers.location }).toEqual({ status: 410, location: undefined })
+    expect(await settled).toBe('login_failed')
+    expect(await isRefused(redirectUri)).toBe(true)
+  })
+
+  test('cannot be guessed from another one', async () => {
+    const { opened, settled } = await started()
+    expect((await send(opened.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')))).status).toBe(404)
+    expect((await send(`${new URL(opened).origin}/start/`)).status).toBe(404)
+    await send(opened)
+    expect(await settled).toBe('login_failed')
+  })
+})
+
 describe('a login that ends without tokens', () => {
   test('rejects with timeout after its time', async () => {
     const { redirectUri, settled } = await started({ timeoutMs: 200, ports: [await freePort()] })
@@ -304,7 +336,7 @@ describe('a login that ends without tokens', () => {
 
   test('lets the process exit at once, although a connection is open and a request half sent', async () => {
     const child = await startChild(onTestFinished, 'loopback-child.ts', [service.authUrl])
-    const redirectUri = new URL(String(await nextWord(child))).searchParams.get('redirect_uri') ?? ''
+    const redirectUri = new URL(await openedUrl(String(await nextWord(child)))).searchParams.get('redirect_uri') ?? ''
     await openConnection(redirectUri)
     const word = nextWord(child)
     const exit = once(child, 'exit')
@@ -318,7 +350,7 @@ describe('a login that ends without tokens', () => {
 test('a login lets the process exit at once, although a browser keeps a connection open', async () => {
   const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   const child = await startChild(onTestFinished, 'loopback-child.ts', [service.authUrl, clientId])
-  const authorizeUrl = String(await nextWord(child))
+  const authorizeUrl = await openedUrl(String(await nextWord(child)))
   await openConnection(new URL(authorizeUrl).searchParams.get('redirect_uri') ?? '')
   const word = nextWord(child)
   const exit = once(child, 'exit')
@@ -383,6 +415,42 @@ describe('without a browser on this machine', () => {
     expect(screen.text().split('Paste the whole URL')).toHaveLength(refusals.length + 1)
     expect(exchanges()).toBe(1)
     expect(screen.input.isPaused()).toBe(true)
+  })
+
+  async function pasting() {
+    const screen = terminal()
+    const login = signInWithLoopback(configWith(), { terminal: screen })
+    await expect.poll(() => screen.text()).toMatch(/http:\/\/\S+authorize\S+/)
+    const [authorizeUrl = ''] = /http:\/\/\S+authorize\S+/.exec(screen.text()) ?? []
+    return { screen, login, callback: (await callbackFrom(authorizeUrl)).href }
+  }
+
+  test.each<[what: string, line: (url: string) => string]>([
+    ['marks of a bracketed paste', (url) => `\u001b[200~${url}\u001b[201~`],
+    ['quotes', (url) => `"${url}"`],
+    ['single quotes', (url) => `'${url}'`],
+    ['angle brackets', (url) => `<${url}>`],
+    ['a label before it', (url) => `URL: ${url}`],
+    ['no scheme, as browsers copy it', (url) => url.replace('http://', '')],
+    ['characters that are not seen', (url) => `\u200b${url}\ufeff`],
+    ['an escaped &', (url) => url.replace('&', '&amp;')],
+  ])('a pasted URL with %s is taken', async (_, line) => {
+    const { screen, login, callback } = await pasting()
+    screen.input.write(`${line(callback)}\n`)
+    expect((await login).accessToken).toBeTruthy()
+    expect(screen.text()).not.toContain('Paste the whole URL')
+  })
+
+  test.each<[what: string, cut: (url: string) => string]>([
+    ['within its state', (url) => url.slice(0, -5)],
+    ['before its state', (url) => url.replace(/&state=.*/, '')],
+  ])('a pasted URL that ends %s is said to be cut, and the whole one is taken after that', async (_, cut) => {
+    const { screen, login, callback } = await pasting()
+    screen.input.write(`${cut(callback)}\n`)
+    await expect.poll(() => screen.text()).toContain('The URL is cut')
+    expect(screen.text()).not.toContain('another login')
+    screen.input.write(`${callback}\n`)
+    expect((await login).accessToken).toBeTruthy()
   })
 
   test('the callback may still come to the port, after the input ended', async () => {

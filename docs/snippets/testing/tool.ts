@@ -9,10 +9,9 @@ import { afterAll, expect, test } from 'vitest'
 const service = await testService({ after: afterAll, transport: 'loopback' })
 const file = join(await mkdtemp(join(tmpdir(), 'my-tool-')), 'sessions.json')
 
-/** Follows the redirect to the callback, as a browser does. */
+/** Follows every redirect up to the callback, as a browser does. */
 async function openBrowser(url: string): Promise<void> {
-  const { headers } = await service.send(url, { redirect: 'manual' })
-  await fetch(headers.get('location') ?? '')
+  await fetch(url)
 }
 
 /** Your tool, with its options as a parameter. Each run has a session of its own, as each process has. */

@@ -1,5 +1,6 @@
 import type { AgentAuthErrorCode } from '../../errors.ts'
 import { base64url } from '../../internal/base64url.ts'
+import { pageStyle, pageStyleSource } from '../../internal/page-style.ts'
 import { createResponse, type ResponseOptions } from '../responses.ts'
 
 /**
@@ -39,7 +40,7 @@ export async function errorPage(
 }
 
 function page(title: string, body: string, options: ResponseOptions): Response {
-  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title></head><body>${body}</body></html>`
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${pageStyle}</style></head><body><main>${body}</main></body></html>`
   return createResponse(html, {
     ...options,
     headers: { 'content-type': 'text/html; charset=utf-8', ...options.headers },
@@ -47,7 +48,7 @@ function page(title: string, body: string, options: ResponseOptions): Response {
 }
 
 function contentPolicy(more = ''): Record<string, string> {
-  const base = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  const base = `default-src 'none'; style-src ${pageStyleSource}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
   return { 'content-security-policy': more ? `${base}; ${more}` : base }
 }
 

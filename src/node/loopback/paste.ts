@@ -39,10 +39,12 @@ export function createPastePrompt(
     // Without a terminal of its own, readline leaves Ctrl-C to the process.
     const lines = createInterface({ input, terminal: false })
     lines.on('line', (line) => {
-      const text = line.trim()
+      const text = withoutMarks(line)
       if (!text) return
-      const problem = /^https?:\/\//i.test(text) ? accept(text) : 'This is no URL. A code alone cannot be checked.'
-      if (problem !== undefined) output.write(`${problem} Paste the whole URL of the last page.\n`)
+      const address = addressIn(text)
+      const problem = address === undefined ? 'This is no URL. A code alone cannot be checked.' : accept(address)
+      if (problem === undefined) return
+      output.write(`${problem} Paste the whole URL of the last page, or run curl with it in quotes on this machine.\n`)
     })
     // This pauses the input, because a terminal that is still read keeps the process from its exit.
     signal.addEventListener('abort', () => lines.close(), { once: true })
@@ -60,4 +62,16 @@ export function createPastePrompt(
       if (mayRead) read()
     },
   }
+}
+
+/** Removes what a terminal puts around pasted text, and characters that are not seen. */
+function withoutMarks(line: string): string {
+  return line.replace(/\p{Cc}\[20[01]~|\p{Cf}/gu, '').trim()
+}
+
+/** Returns the first address in a line, which may have a label, quotes or no scheme, as browsers copy it. */
+function addressIn(text: string): string | undefined {
+  const [, scheme = 'http://', address] =
+    /(https?:\/\/)?((?:(?<=https?:\/\/)|127\.0\.0\.1:|\[::1]:)[^\s"'<>“”«»]+)/i.exec(text) ?? []
+  return address === undefined ? undefined : (scheme + address).replaceAll('&amp;', '&')
 }

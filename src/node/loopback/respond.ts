@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { attempt } from '../../internal/attempt.ts'
+import { pageStyle, pageStyleSource } from '../../internal/page-style.ts'
 
 /** What the server of a loopback login needs to know. */
 export interface CallbackServer {
@@ -7,6 +8,8 @@ export interface CallbackServer {
   readonly origin: string
   /** The redirect URI of the login. */
   readonly redirectUri: string
+  /** Returns the authorize URL for the path that the browser was sent to, once, and `used` for the same path again. */
+  start(path: string): string | undefined
   /** Returns whether the URL is the callback of the login. If not, as with another `state`, the browser gets 400 and the login goes on. */
   accept(url: string): boolean
   /** Called when the browser has the last page. */
@@ -16,7 +19,7 @@ export interface CallbackServer {
 /** The same for every response, because pages of other sites must neither read nor frame it. No header allows another origin. */
 const headers: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'content-security-policy': `default-src 'none'; style-src ${pageStyleSource}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
@@ -38,11 +41,11 @@ export function respond(server: CallbackServer, request: IncomingMessage, respon
   const { status, text, headers: more } = replyTo(server, request)
   if (status === 200) response.once('close', server.onShown)
   // The page is of fixed text, because one that shows a part of the request could be made to show anything.
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><p>${text}</p></html>\n`
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Sign-in</title><style>${pageStyle}</style><main><p>${text}</p></main></html>\n`
   response.writeHead(status, { ...headers, ...more }).end(page)
 }
 
-function replyTo({ origin, redirectUri, accept }: CallbackServer, request: IncomingMessage): Reply {
+function replyTo({ origin, redirectUri, start, accept }: CallbackServer, request: IncomingMessage): Reply {
   const { pathname } = new URL(redirectUri)
   const lastPage = `${pathname.replace(/\/$/, '')}/done`
   const url = attempt(() => new URL(request.url ?? '', origin))
@@ -51,6 +54,9 @@ function replyTo({ origin, redirectUri, accept }: CallbackServer, request: Incom
     return { status: 400, text: 'This address is not served here.' }
   if (request.method !== 'GET') return { status: 405, text: 'Only GET is served here.', headers: { allow: 'GET' } }
   if (url.pathname === lastPage) return { status: 200, text: 'You can close this page and return to the terminal.' }
+  const target = start(url.pathname)
+  if (target === 'used') return { status: 410, text: 'This address was opened twice. Start the login again.' }
+  if (target) return { status: 303, text: 'The login continues at the service.', headers: { location: target } }
   if (url.pathname !== pathname) return { status: 404, text: 'There is no such page.' }
   if (!accept(url.href)) return { status: 400, text: 'This is not the callback of the login that is in progress.' }
   return { status: 303, text: 'The login continues in the terminal.', headers: { location: lastPage } }

@@ -1,11 +1,14 @@
 import { startLogin } from '../../authorize.ts'
 import { readCallback } from '../../callback.ts'
-import { checkedElsewhere, checkOptions, type OptionKinds, signalKind } from '../../config/check-options.ts'
+import { checkNames } from '../../config/check-options.ts'
 import { invalid } from '../../config/invalid.ts'
 import { type AuthConfig, checkConfig } from '../../config.ts'
 import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
+import { attempt } from '../../internal/attempt.ts'
+import { randomText } from '../../internal/base64url.ts'
+import { deferred } from '../../internal/deferred.ts'
 import { maxLoginMs } from '../../internal/limits.ts'
 import { abortable, abortedError, sleep, succeeds, withDeadline } from '../../internal/timeouts.ts'
 import type { Tokens } from '../../tokens.ts'
@@ -17,9 +20,10 @@ import { type CallbackServer, respond } from './respond.ts'
 /** The options of `signInWithLoopback`. */
 export interface LoopbackOptions {
   /**
-   * Opens the authorize URL in the user's browser, for example by the package `open`. If it is absent, throws or rejects, the
-   * URL is printed, and the user can paste the URL of the callback. The same happens if no callback came in time
-   * (`browserWaitMs`, 3 s), because a program that opens no browser may not fail. A stdin that is no terminal is not read in that case.
+   * Opens a URL in the user's browser, for example by the package `open`. It is an address of this login on the loopback port, which
+   * leads to the authorize URL once, because other users of the machine can read the arguments of a program. If it is absent, throws or
+   * rejects, the authorize URL is printed, and the user can paste the URL of the callback. The same happens if no callback came within
+   * 3 s, because a program that opens no browser may not fail. A stdin that is no terminal is not read in that case.
    */
   readonly openBrowser?: ((url: string) => unknown) | undefined
   /** Ports to listen on, in this order, for a service that compares ports. Default: the port of `redirectUri`, or any free one. */
@@ -36,14 +40,7 @@ export interface LoopbackOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const optionKinds: OptionKinds<LoopbackOptions> = {
-  openBrowser: 'function',
-  ports: 'list',
-  terminal: checkedElsewhere,
-  timeoutMs: 'number',
-  params: 'object',
-  signal: signalKind,
-}
+const optionNames = ['openBrowser', 'ports', 'terminal', 'timeoutMs', 'params', 'signal']
 
 /** With the right `state`, these end the login. A callback with another error may come from another page. */
 const final: readonly AgentAuthErrorCode[] = ['login_denied', 'login_failed', 'issuer_mismatch', 'flow_expired']
@@ -58,13 +55,19 @@ const final: readonly AgentAuthErrorCode[] = ['login_denied', 'login_failed', 'i
  */
 export async function signInWithLoopback(config: AuthConfig, given: LoopbackOptions = {}): Promise<Tokens> {
   checkConfig('signInWithLoopback', config)
-  const options = checkOptions('signInWithLoopback', given, optionKinds, 'If it is an authorize parameter, use params')
-  const { timeoutMs = defaultLoopbackMs, signal } = options
+  const options = checkNames('signInWithLoopback', given, optionNames, 'If it is an authorize parameter, use params')
+  const { openBrowser, timeoutMs = defaultLoopbackMs, signal } = options
+  if (openBrowser !== undefined && typeof openBrowser !== 'function') invalid('openBrowser must be a function')
+  if (signal != null && !('aborted' in Object(signal))) invalid('signal must be an AbortSignal')
   const registered = new URL(config.redirectUri)
   if (registered.protocol !== 'http:' || !/^(127\.0\.0\.1|\[::1])$/.test(registered.hostname))
     invalid('redirectUri must begin with http://127.0.0.1 or http://[::1] for a login on loopback')
   const { ports = [Number(registered.port)] } = options
-  if (!ports.length || !ports.every((port) => Number.isInteger(port) && port >= 0 && port <= 65_535))
+  if (
+    !Array.isArray(ports) ||
+    !ports.length ||
+    !ports.every((port) => Number.isInteger(port) && port >= 0 && port <= 65_535)
+  )
     invalid('ports must be a list of whole numbers from 0 to 65535')
   if (!(timeoutMs > 0 && timeoutMs <= maxLoginMs)) invalid(`timeoutMs must be above 0 and at most ${maxLoginMs}`)
   if (signal?.aborted) throw abortedError()
@@ -105,7 +108,7 @@ function lateLogin(
 }
 
 /** A login that waits for its callback. */
-interface Callback extends Pick<CallbackServer, 'accept' | 'onShown'> {
+interface Callback extends Pick<CallbackServer, 'start' | 'accept' | 'onShown'> {
   /** Sends the user to the authorization server. */
   open(): void
   /** Resolves when the callback came, or rejects with the refusal in it. */
@@ -132,11 +135,22 @@ async function startCallback(config: AuthConfig, options: LoopbackOptions, signa
     }
     return undefined
   }
+  const startPath = `/start/${randomText()}`
+  let isStarted = false
   const answered = new AbortController()
   void succeeds(abortable(grant, signal)).then(() => answered.abort())
-  const accept = (address: string): string | undefined => check(address)?.message
+  const accept = (address: string): string | undefined =>
+    isCut(address, pending.state) ? 'The URL is cut, as terminals do with long lines.' : check(address)?.message
   const prompt = createPastePrompt(terminal, url.href, { accept, signal: answered.signal })
   return {
+    start(path) {
+      if (path !== startPath) return undefined
+      // Another user of the machine may have read the address and taken the authorize URL.
+      if (isStarted) reject(openedTwice())
+      const target = isStarted ? 'used' : url.href
+      isStarted = true
+      return target
+    },
     accept(address) {
       const isOurs = check(address) === undefined
       isRedirected ||= isOurs
@@ -145,7 +159,7 @@ async function startCallback(config: AuthConfig, options: LoopbackOptions, signa
     onShown,
     open() {
       if (!openBrowser) return prompt.ask()
-      Promise.resolve(url.href).then(openBrowser).catch(prompt.ask)
+      Promise.resolve(new URL(startPath, config.redirectUri).href).then(openBrowser).catch(prompt.ask)
       // A stdin that is no terminal may be the input of the tool, and a browser has probably opened.
       const mayRead = terminal === options.terminal || process.stdin.isTTY
       void succeeds(sleep(browserWaitMs, answered.signal)).then(() => prompt.remind(mayRead))
@@ -156,7 +170,22 @@ async function startCallback(config: AuthConfig, options: LoopbackOptions, signa
   }
 }
 
-/** Exchanges the code, and lets the browser fetch the last page before the port is closed (`lastPageMs`, 2 s). */
+function openedTwice(): AgentAuthError {
+  return new AgentAuthError(
+    'login_failed',
+    'Two programs opened the address of this login, so it was ended. Start the login again.',
+    { retryable: true },
+  )
+}
+
+/** Returns whether the state of a callback is missing or the beginning of the right one. */
+function isCut(address: string, state: string): boolean {
+  const parameters = attempt(() => new URL(address))?.searchParams
+  const given = parameters?.get('state') ?? ''
+  return parameters?.has('code') === true && given !== state && state.startsWith(given)
+}
+
+/** Exchanges the code, and lets the browser fetch the last page before the port is closed. */
 async function finish(config: AuthConfig, callback: Callback, signal: AbortSignal): Promise<Tokens> {
   // Ends the wait and the request together with the login, because a timer or a socket would keep the process from its exit.
   const fetch: AuthConfig['fetch'] = (input, init) =>
@@ -168,20 +197,4 @@ async function finish(config: AuthConfig, callback: Callback, signal: AbortSigna
   if (callback.isRedirected())
     await Promise.race([callback.shown, succeeds(abortable(sleep(lastPageMs, signal), signal))])
   return tokens
-}
-
-interface Deferred<T> {
-  readonly promise: Promise<T>
-  resolve(value: T): void
-  reject(error: unknown): void
-}
-
-function deferred<T>(): Deferred<T> {
-  let resolve: Deferred<T>['resolve'] = () => {}
-  let reject: Deferred<T>['reject'] = () => {}
-  const promise = new Promise<T>((onResolve, onReject) => {
-    resolve = onResolve
-    reject = onReject
-  })
-  return { promise, resolve, reject }
 }
