@@ -1,9 +1,9 @@
-import { checkArgument, checkOptions, type OptionKinds } from './config/check-options.ts'
+import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
+import { checkNames } from './config/check-options.ts'
 import { invalid } from './config/invalid.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
-import { base64url, randomText } from './internal/base64url.ts'
-import { maxStateLength, minStateLength } from './internal/limits.ts'
+import { base64url } from './internal/base64url.ts'
 import { present, redacted } from './internal/plain-object.ts'
 import { sameOriginPath } from './return-url.ts'
 
@@ -30,6 +30,10 @@ export interface PendingLogin {
   readonly createdAtMs: number
 }
 
+/** The length of a `state` in characters: 22 hold 128 random bits, and 512 fit every server and every cookie. */
+const minStateLength = 22
+const maxStateLength = 512
+
 /** The options of `startLogin`. */
 export interface StartLoginOptions {
   /** The return URL after the login. Default: none. A URL of another origin than the redirect URI becomes `/`. */
@@ -40,35 +44,20 @@ export interface StartLoginOptions {
   readonly state?: string | undefined
 }
 
-const optionKinds: OptionKinds<StartLoginOptions> = { returnTo: 'string', params: 'object', state: 'string' }
-
 /** Parameters that would change the protocol. Those that `startLogin` sends itself are reserved too. */
 const reserved: readonly string[] = ['response_mode', 'request', 'request_uri']
 
-/** Without `await`, the caller would send the browser to a page named `undefined` or `[object Promise]`. */
-const unawaited: PropertyDescriptor = {
-  get: () => invalid('startLogin returns a promise. Write await before startLogin'),
-}
-
-/** As text, the result would send the browser to a page named `[object Object]`. */
-const whole: PropertyDescriptor = { get: () => invalid('startLogin returns an object. Use its .url') }
-
 /**
  * Creates the authorize URL, with a new state and S256 challenge, and the PendingLogin to store until the callback. Rejects with
- * `insecure_context` if Web Crypto is missing, and with `config_invalid` for reserved `params` or a weak `state`. To read `url`
- * or `pending` of the promise itself, or to use it or its result as text, throws `config_invalid`. Specification section 5.2, RFC
- * 7636 section 4.
+ * `insecure_context` if Web Crypto is missing, and with `config_invalid` for reserved `params` or a weak `state`. Specification section
+ * 5.2, RFC 7636 section 4.
  */
-export function startLogin(
+export async function startLogin(
   config: AuthConfig,
   options: StartLoginOptions = {},
 ): Promise<{ url: URL; pending: PendingLogin }> {
-  const login = async (): ReturnType<typeof createLogin> => {
-    checkConfig('startLogin', config)
-    const created = await createLogin(config, checkOptions('startLogin', options, optionKinds, 'Use params'))
-    return Object.defineProperty(created, Symbol.toPrimitive, whole)
-  }
-  return Object.defineProperties(login(), { url: unawaited, pending: unawaited, [Symbol.toPrimitive]: unawaited })
+  checkConfig('startLogin', config)
+  return createLogin(config, checkNames('startLogin', options, ['returnTo', 'params', 'state']))
 }
 
 /** Does the work of `startLogin` for callers that have checked the options. */
@@ -77,11 +66,11 @@ export async function createLogin(
   options: StartLoginOptions,
 ): Promise<{ url: URL; pending: PendingLogin }> {
   requireWebCrypto()
-  const { returnTo, params, state = randomText() } = options
+  const { returnTo, params, state = generateRandomState() } = options
   const { clientId, redirectUri, scope, issuer, issuerParameter, tokenEndpoint, clock } = config
   if (!isState(state) || /^[\da-f]{8}(-[\da-f]{4}){3}-/i.test(state))
     invalid(`state must be ${minStateLength} to ${maxStateLength} random unreserved characters, and no UUID`)
-  const codeVerifier = randomText()
+  const codeVerifier = generateRandomCodeVerifier()
   const url = new URL(config.authorizationEndpoint)
   const query = {
     response_type: 'code',
@@ -96,7 +85,7 @@ export async function createLogin(
   if (Symbol.iterator in Object(params)) invalid('params must be an object')
   for (const [name, value] of Object.entries({ ...params })) {
     if (Object.hasOwn(query, name) || reserved.includes(name)) invalid(`params cannot set ${name}`)
-    checkArgument('each of params', value, 'string')
+    if (typeof value !== 'string') invalid('each of params must be a string')
   }
   url.search = `${new URLSearchParams({ ...params, ...query })}`
   const pending = present<PendingLogin>({
@@ -115,17 +104,19 @@ export async function createLogin(
 }
 
 /**
- * Returns whether a text can be a `state`: unreserved characters, so that every server and storage keeps them as they are, not
- * fewer (`minStateLength`, 22) or more (`maxStateLength`, 512) than the limits.
+ * Returns whether a text can be a `state`: unreserved characters, which every server and storage keeps as they are, of a length within the
+ * limits.
  */
 export function isState(text: string): boolean {
   return /^[\w.~-]*$/.test(text) && text.length >= minStateLength && text.length <= maxStateLength
 }
 
-/** Returns the S256 challenge, RFC 7636 section 4.2. Copies the digest, because under jsdom it is of another realm. */
-async function s256(codeVerifier: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier))
-  return base64url(new Uint8Array(digest))
+/** Returns the challenge, RFC 7636 section 4.2. oauth4webapi cannot read the digest under jsdom, where it is of another realm. */
+function s256(codeVerifier: string): Promise<string> {
+  return calculatePKCECodeChallenge(codeVerifier).catch(async () => {
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier))
+    return base64url(new Uint8Array(digest))
+  })
 }
 
 /** Throws `insecure_context` if the platform has no Web Crypto, as on pages served over plain http. */

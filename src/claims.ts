@@ -1,5 +1,6 @@
+import { decodeJwt } from 'jose/jwt/decode'
 import { attempt } from './internal/attempt.ts'
-import { parseObject, present } from './internal/plain-object.ts'
+import { ownMembers, present } from './internal/plain-object.ts'
 
 /** What an access token says about its user. Fit for display, never for a decision about access: it is not verified. */
 export interface TokenClaims {
@@ -19,9 +20,8 @@ export interface TokenClaims {
  * claims, or tokens that say nothing. RFC 7519, specification section 5.
  */
 export function readClaims({ accessToken }: { readonly accessToken: string }): TokenClaims | undefined {
-  const parts = accessToken.split('.')
-  const [header, claims] = parts.length === 3 ? parts.map(decodeObject) : []
-  if (!header || !claims) return undefined
+  const claims = attempt(() => ownMembers(decodeJwt<Record<string, unknown>>(accessToken)))
+  if (!claims) return undefined
   const { sub, tenant, permissions } = claims
   return present<TokenClaims>({
     subject: textOf(sub),
@@ -34,12 +34,4 @@ export function readClaims({ accessToken }: { readonly accessToken: string }): T
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
-}
-
-/** Returns the JSON object that a part of a JWT is. RFC 7515 section 3.1. */
-function decodeObject(part: string): Record<string, unknown> | undefined {
-  return attempt(() => {
-    const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (byte) => byte.charCodeAt(0))
-    return parseObject(new TextDecoder().decode(bytes))
-  })
 }

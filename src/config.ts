@@ -1,10 +1,14 @@
-import { checkOptions, clockKind, type OptionKinds } from './config/check-options.ts'
-import { clientCredentials } from './config/client-authentication.ts'
+import type { ClientAuth } from 'oauth4webapi'
+import { checkNames, clockKind, type OptionKinds } from './config/check-options.ts'
+import { clientCredentials, publicClient } from './config/client-authentication.ts'
 import { invalid } from './config/invalid.ts'
-import { checkAuthUrl, checkServiceUrl } from './config/service-url.ts'
+import { checkServiceUrl } from './config/service-url.ts'
 import type { AuthEvent } from './events.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
-import { defaultTimeoutMs, maxTimeoutMs, minTimeoutMs } from './internal/limits.ts'
+import { defaultTimeoutMs, maxTimeoutMs } from './internal/limits.ts'
+
+/** Below a second a slow network never succeeds. */
+const minTimeoutMs = 1_000
 
 /** The options of `createAuthConfig`. */
 export interface AuthConfigOptions {
@@ -41,10 +45,7 @@ export interface AuthConfigOptions {
   issuerParameter?: 'optional' | 'required' | undefined
   /** Sends every request of the library. Default: the platform's `fetch`, looked up at each call. */
   fetch?: typeof fetch | undefined
-  /**
-   * Time limit of one token request with its response, in milliseconds (`minTimeoutMs`, 1,000 to `maxTimeoutMs`, 60,000).
-   * Default: 10,000 (`defaultTimeoutMs`, 10 s).
-   */
+  /** Time limit of one token request with its response, in milliseconds, from 1,000 to 60,000. Default: 10,000. */
   timeoutMs?: number | undefined
   /** The clocks of the library. Default: those of the platform. */
   clock?: Clock | undefined
@@ -52,7 +53,7 @@ export interface AuthConfigOptions {
   onEvent?: ((event: AuthEvent) => void) | undefined
 }
 
-/** A checked, frozen configuration. The client secret is only in the closure of `authorization`. */
+/** A checked, frozen configuration. The client secret is only in the closure of `authenticate`. */
 export interface AuthConfig {
   /** The option, without a slash at its end. */
   readonly authUrl: string
@@ -84,13 +85,35 @@ export interface AuthConfig {
   readonly timeoutMs: number
   /** The option, or the clocks of the platform. */
   readonly clock: Clock
-  /** Returns the `Authorization` header of a confidential client, and undefined for a public one. Specification section 5.2. */
-  authorization(): string | undefined
+  /** Adds the `Authorization` header of a confidential client, or the id of a public one to the body. Specification section 5.2. */
+  readonly authenticate: ClientAuth
   /** Calls the `fetch` of the options, or that of the platform. */
   fetch(input: string, init: RequestInit): Promise<Response>
   /** Calls `onEvent` of the options and ignores its errors. */
   emit(event: AuthEvent): void
 }
+
+/** The names of the options of `createAuthConfig`, for entry points that have the same. */
+export const authOptionNames: readonly (keyof AuthConfigOptions)[] = [
+  'authUrl',
+  'baseUrl',
+  'clientId',
+  'clientSecret',
+  'basicEncoding',
+  'redirectUri',
+  'allowHttpHosts',
+  'scope',
+  'dialect',
+  'authorizationEndpoint',
+  'tokenEndpoint',
+  'endSessionEndpoint',
+  'issuer',
+  'issuerParameter',
+  'fetch',
+  'timeoutMs',
+  'clock',
+  'onEvent',
+]
 
 export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
   authUrl: 'string',
@@ -118,7 +141,7 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
  * Throws `config_invalid`, also for an option that it does not know. Specification section 5, RFC 6749 section 2.3.1.
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
-  const own = checkOptions('createAuthConfig', options, authOptionKinds, 'Remove it, or pass it to createSession')
+  const own = checkNames('createAuthConfig', options, authOptionNames)
   own.onEvent ??= warnOnce()
   return configFrom(own, clientCredentials(own))
 }
@@ -147,7 +170,7 @@ export function checkConfig(caller: string, config: AuthConfig): void {
  * Creates a config for callers that have checked the names and kinds of these options together with their own. `credentials` is
  * the result of `clientCredentials`, which the entry for browsers leaves out, because a page has no client secret.
  */
-export function configFrom(options: AuthConfigOptions, credentials?: () => string): AuthConfig {
+export function configFrom(options: AuthConfigOptions, credentials?: ClientAuth): AuthConfig {
   const { clientId, issuer, fetch: injected, onEvent } = options
   const {
     dialect = 'service',
@@ -160,7 +183,7 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
   const authUrl = checked('authUrl', options.authUrl).replace(/\/+$/, '')
   const { authorizationEndpoint = `${authUrl}/auth/v1/authorize`, tokenEndpoint = `${authUrl}/auth/v1/token` } = options
   if (!(options.authorizationEndpoint && options.tokenEndpoint)) checkAuthUrl(authUrl)
-  checkValues({ clientId, issuer, issuerParameter, scope, timeoutMs })
+  checkValues({ clientId, dialect, issuer, issuerParameter, scope, timeoutMs })
   const config = Object.freeze<AuthConfig>({
     authUrl,
     baseUrl: checked('baseUrl', options.baseUrl).replace(/\/+$/, ''),
@@ -177,7 +200,7 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
     issuerParameter,
     timeoutMs,
     clock: options.clock ?? systemClock,
-    authorization: () => credentials?.(),
+    authenticate: credentials ?? publicClient,
     // Called without a receiver, because some platforms reject a fetch with another one than the global object.
     fetch: (input, init) => (injected ?? fetch)(input, init),
     emit(event) {
@@ -189,14 +212,25 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
   return config
 }
 
-type Checked = Pick<AuthConfig, 'clientId' | 'issuer' | 'issuerParameter' | 'scope' | 'timeoutMs'>
+type Checked = Pick<AuthConfig, 'clientId' | 'dialect' | 'issuer' | 'issuerParameter' | 'scope' | 'timeoutMs'>
 
-function checkValues({ clientId, issuer, issuerParameter, scope, timeoutMs }: Checked): void {
+function checkValues({ clientId, dialect, issuer, issuerParameter, scope, timeoutMs }: Checked): void {
+  for (const [name, value] of Object.entries({ clientId, scope, issuer }))
+    if (value !== undefined && typeof value !== 'string') invalid(`${name} must be a string`)
   // Printable ASCII, and in a scope no quote and no backslash.
   if (!/^[ -~]+$/.test(clientId || '\n')) invalid(`clientId ${clientId ? 'must be printable ASCII' : 'is missing'}`)
   if (!/^[!#-[\]-~]+( [!#-[\]-~]+)*$/.test(scope)) invalid('scope must be space-separated tokens')
-  if (!(timeoutMs >= minTimeoutMs && timeoutMs <= maxTimeoutMs))
+  if (dialect !== 'service' && dialect !== 'standard') invalid('dialect must be service or standard')
+  if (issuerParameter !== 'optional' && issuerParameter !== 'required')
+    invalid('issuerParameter must be optional or required')
+  if (typeof timeoutMs !== 'number' || !(timeoutMs >= minTimeoutMs && timeoutMs <= maxTimeoutMs))
     invalid(`timeoutMs must be ${minTimeoutMs} to ${maxTimeoutMs}`)
   if (issuer === '' || (issuer === undefined && issuerParameter === 'required'))
     invalid('issuer must not be empty, and issuerParameter: required needs it')
+}
+
+/** Throws `config_invalid` if `authUrl` ends in the path of an endpoint, because the default endpoints add their own. */
+function checkAuthUrl(authUrl: string): void {
+  const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []
+  if (path) invalid(`authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`)
 }

@@ -1,3 +1,5 @@
+import { present } from './internal/plain-object.ts'
+
 /**
  * The codes of all failures. Branch on them, because messages can change. docs/errors.md has a section for each, which says whether
  * it is `retryable`.
@@ -99,4 +101,3 @@ export class AgentAuthError extends Error {
 export function isAgentAuthError(value: unknown): value is AgentAuthError {
   return typeof value === 'object' && value !== null && marker in value
 }
-import { present } from './internal/plain-object.ts'

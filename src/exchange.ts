@@ -1,16 +1,19 @@
-import { checkOptions, signalKind } from './config/check-options.ts'
+import { authorizationCodeGrantRequest } from 'oauth4webapi'
+import { checkNames, checkSignal } from './config/check-options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { type Grant, type GrantContent, grantContent } from './grant.ts'
 import { backoffMs } from './internal/backoff.ts'
-import { maxExchangeSends } from './internal/limits.ts'
 import { abortable, abortedError, sleep } from './internal/timeouts.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
 
+/** How often a code exchange is sent in all while the service cannot be reached. */
+const maxExchangeSends = 3
+
 /**
  * Exchanges a Grant for Tokens. A code is sent at most once: repeated calls share one result, and only a request that provably was
- * not sent is tried again (`maxExchangeSends`, 3 in all). `signal` ends only this wait, and nothing is sent if no call waits.
+ * not sent is tried again. `signal` ends only this wait, and nothing is sent if no call waits.
  * Rejects with `state_mismatch` for a Grant that `readCallback` did not create, `issuer_mismatch` for one of another configuration,
  * `exchange_interrupted`, `grant_rejected`, `client_rejected`, `config_invalid`, `response_too_large`, `temporarily_unavailable` or
  * `aborted`. Specification section 5.2, RFC 6749 section 4.1.3.
@@ -21,7 +24,8 @@ export async function exchangeCode(
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
   checkConfig('exchangeCode', config)
-  const { signal } = checkOptions('exchangeCode', options, { signal: signalKind })
+  const { signal } = checkNames('exchangeCode', options, ['signal'])
+  checkSignal(signal)
   return redeemGrant(config, grant, signal)
 }
 
@@ -47,18 +51,29 @@ export async function redeemGrant(config: AuthConfig, grant: Grant, signal?: Abo
 }
 
 async function exchange(config: AuthConfig, content: GrantContent): Promise<Tokens> {
-  const { code, pending } = content
+  const { parameters, pending } = content
   for (let sends = 1; ; sends++) {
     try {
       return await requestTokens(config, {
         previous: undefined,
         signal: undefined,
         grant: 'authorization_code',
-        parameters: { redirect_uri: pending.redirectUri, code, code_verifier: pending.codeVerifier },
+        send: (server, client, authenticate, options) =>
+          authorizationCodeGrantRequest(
+            server,
+            client,
+            authenticate,
+            parameters,
+            pending.redirectUri,
+            pending.codeVerifier,
+            options,
+          ),
       })
     } catch (error) {
-      if ((error as AgentAuthError).details?.outcome !== 'not_sent') throw error
-      if (sends < maxExchangeSends) {
+      const { details, status } = error as AgentAuthError
+      const isMistake = details?.outcome === 'config' && status === undefined
+      if (details?.outcome !== 'not_sent' && !isMistake) throw error
+      if (sends < maxExchangeSends && !isMistake) {
         await sleep(backoffMs(sends))
         if (content.waiting) continue
       }

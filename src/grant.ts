@@ -13,7 +13,8 @@ export interface Grant {
 
 export interface GrantContent {
   readonly pending: PendingLogin
-  readonly code: string
+  /** What `validateAuthResponse` returned, which alone can be exchanged. */
+  readonly parameters: URLSearchParams
   /** The one exchange of this grant. All calls share it. */
   exchange?: Promise<Tokens> | undefined
   /** How many calls wait for the exchange. */

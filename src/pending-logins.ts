@@ -1,22 +1,27 @@
 import { isState, type PendingLogin } from './authorize.ts'
 import { isPendingLogin, loginNotFound } from './callback.ts'
-import { checkArgument, checkAwaited, checkOptions, clockKind, recordsKind } from './config/check-options.ts'
+import { checkAwaited, checkMethods, checkNames } from './config/check-options.ts'
 import { invalid } from './config/invalid.ts'
 import { AgentAuthError } from './errors.ts'
 import { attempt } from './internal/attempt.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
-import { maxLoginMs, maxPendingLogins, maxPendingLoginsWaitMs } from './internal/limits.ts'
-import { redacted } from './internal/plain-object.ts'
+import { maxLoginMs } from './internal/limits.ts'
+import { ownMembers, redacted } from './internal/plain-object.ts'
 import { bounded, runLocked, storageFailed } from './storage/time-limits.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 
 const prefix = 'agent-auth:login'
 
+/** How many logins one storage keeps, pending or already used. Each tab can start some. */
+const maxPendingLogins = 16
+/** How long a call waits for the lock, in milliseconds. Its owner reads and writes a few small records. */
+const maxWaitMs = 10_000
+
 /** Stores pending logins, one record per state, apart from tokens. */
 export interface PendingLogins {
   /**
-   * Stores a login before the browser leaves. Keeps the newest logins, used ones included (`maxPendingLogins`, 16; `maxLoginMs`,
-   * 10 minutes), and removes others. Rejects with `storage_failed` or `config_invalid`.
+   * Stores a login before the browser leaves. Keeps the newest logins, used ones included, and removes others. Rejects with
+   * `storage_failed` or `config_invalid`.
    */
   save(pending: PendingLogin): Promise<void>
   /**
@@ -32,14 +37,14 @@ type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' |
 
 /**
  * Stores pending logins in a storage that only this user's browser or session can read. A backend of this library keeps them in
- * cookies instead (backend/cookies/pending-login-cookie.ts). A config of `createAuthConfig` can be
+ * cookies instead. A config of `createAuthConfig` can be
  * passed as the options. Throws `config_invalid`.
  */
 export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
-  checkArgument('storage', storage, recordsKind)
+  checkMethods('storage', storage, ['getItem', 'setItem', 'removeItem'])
   const { clock = systemClock } = Object.hasOwn(options, 'emit')
     ? options
-    : checkOptions('pendingLogins', options, { clock: clockKind })
+    : checkNames('pendingLogins', options, ['clock'])
   const { save, take } = loginRecords(storage, clock)
   return {
     async save(pending) {
@@ -51,14 +56,11 @@ export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | 
   }
 }
 
-/**
- * Does the work of `pendingLogins` for callers that have checked its arguments. A wait for the lock ends with `storage_failed`
- * (`maxPendingLoginsWaitMs`, 10 s).
- */
+/** Does the work of `pendingLogins` for callers that have checked its arguments. A wait for the lock ends with `storage_failed`. */
 export function loginRecords(inner: TokenStorage, clock: Clock): PendingLogins {
   const storage = boundedStorage(inner)
   const exclusively = <T>(task: () => Promise<T>): Promise<T> =>
-    runLocked(inner, prefix, task, { maxWaitMs: maxPendingLoginsWaitMs, timedOut: storageFailed })
+    runLocked(inner, prefix, task, { maxWaitMs, timedOut: storageFailed })
   return {
     save: (pending) =>
       exclusively(async () => {
@@ -78,7 +80,7 @@ export function loginRecords(inner: TokenStorage, clock: Clock): PendingLogins {
         const others = index.filter(([known]) => known !== state)
         await writeIndex(storage, [taken, ...others], clock.wallMs())
         // readCallback rejects a damaged record.
-        return redacted(Object(parse(raw) ?? {}) as PendingLogin, 'PendingLogin')
+        return redacted(ownMembers(Object(parse(raw)) as PendingLogin), 'PendingLogin')
       }),
   }
 }

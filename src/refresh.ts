@@ -1,6 +1,8 @@
-import { checkArgument, checkOptions, signalKind } from './config/check-options.ts'
+import { refreshTokenGrantRequest } from 'oauth4webapi'
+import { checkAwaited, checkNames, checkSignal } from './config/check-options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
+import { ownMembers } from './internal/plain-object.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -17,14 +19,17 @@ export async function refreshTokens(
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
   checkConfig('refreshTokens', config)
-  const { signal } = checkOptions('refreshTokens', options, { signal: signalKind })
-  checkArgument('tokens', tokens ?? undefined, 'object')
-  const { refreshToken } = tokens
+  const { signal } = checkNames('refreshTokens', options, ['signal'])
+  checkSignal(signal)
+  checkAwaited('tokens', tokens)
+  const previous = ownMembers(tokens)
+  const { refreshToken } = previous
   if (!refreshToken) throw new AgentAuthError('login_required', 'There is no refresh token. Start a login.')
   return requestTokens(config, {
     grant: 'refresh_token',
-    parameters: { refresh_token: refreshToken },
-    previous: tokens,
+    send: (server, client, authenticate, options) =>
+      refreshTokenGrantRequest(server, client, authenticate, refreshToken, options),
+    previous,
     signal,
   })
 }

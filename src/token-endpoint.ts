@@ -1,40 +1,43 @@
+import { allowInsecureRequests, customFetch, type TokenEndpointRequestOptions } from 'oauth4webapi'
 import type { AuthConfig } from './config.ts'
 import { isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
 import { attempt } from './internal/attempt.ts'
 import { present } from './internal/plain-object.ts'
 import { abortedError, withDeadline } from './internal/timeouts.ts'
-import { unconnected } from './internal/unconnected.ts'
+import { wasNotSent } from './internal/unconnected.ts'
 import { classify, type GrantType, type TokenResult, tokenError } from './token-endpoint/classify-failure.ts'
-import { readTokenResponse, type TokenResponse } from './token-endpoint/response.ts'
+import { inServiceDialect, type WireRequest } from './token-endpoint/dialect.ts'
+import { readTokenResponse } from './token-endpoint/response.ts'
 import { type Tokens, tokensFromResponse } from './tokens.ts'
 
 export interface TokenRequest {
   readonly grant: GrantType
-  /**
-   * The parameters of this grant, in the order of the body, which is a form or JSON. `wireRequest` adds `grant_type` and `client_id` if the
-   * body needs them.
-   */
-  readonly parameters: Readonly<Record<string, string>>
+  /** Calls the function of oauth4webapi for this grant, with the parameters that it needs. */
+  send(
+    server: { readonly issuer: string; readonly token_endpoint: string },
+    client: { readonly client_id: string },
+    authenticate: AuthConfig['authenticate'],
+    options: TokenEndpointRequestOptions,
+  ): Promise<Response>
   readonly previous: Partial<Tokens> | undefined
   readonly signal: AbortSignal | undefined
 }
 
 /**
- * Sends one token request and reads its response under one deadline (`timeoutMs`, default: 10 s). It retries nothing. The request tells
- * `fetch` not to follow a redirect. A redirect counts as wrong configuration, also one that was followed all the same, and a body over
- * 256 KiB is `response_too_large` (token-endpoint/response.ts). Section 5.2 of the specification of the service, RFC 6749 section 5.
+ * Sends one token request and reads its response under one deadline, the option `timeoutMs`. It retries nothing and follows no redirect.
+ * Specification section 5.2, RFC 6749 section 5.
  */
 export async function requestTokens(config: AuthConfig, request: TokenRequest): Promise<Tokens> {
   const { clock, tokenEndpoint } = config
   const { grant, signal } = request
-  // Checked here and not in `send`, because an event would report a request that was not sent.
+  // Checked here and not in `resultOf`, because an event would report a request that was not sent.
   if (signal?.aborted) throw abortedError()
   const { origin } = new URL(tokenEndpoint)
   const startedMs = clock.monotonicMs()
   // Taken before the request, so that a slow response does not make the life of a token longer.
   const obtainedAtMs = clock.wallMs()
-  const result = await send(config, request)
+  const result = await resultOf(config, request)
   const nowMs = clock.wallMs()
   const outcome = classify(grant, result)
   config.emit(
@@ -43,6 +46,7 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
       grant,
       outcome,
       status: result.status,
+      mistake: result.mistake,
       durationMs: clock.monotonicMs() - startedMs,
       origin,
     }),
@@ -53,21 +57,81 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
   return tokens
 }
 
-/** Returns the response, or why there is none. An error of the network goes no further, because it may quote a secret or a body. */
-async function send(config: AuthConfig, request: TokenRequest): Promise<TokenResult> {
+/** Returns the response, or why there is none. An error of `fetch` goes no further, because it may quote a secret or a body. */
+async function resultOf(config: AuthConfig, request: TokenRequest): Promise<TokenResult> {
   // `onLine` is read before the request, because a request may have been sent before the page goes offline. `onLine` can be false on a
   // working network. So it counts only for a refresh, which may be repeated, and not for a code.
   const isOffline = request.grant === 'refresh_token' && globalThis.navigator?.onLine === false
-  const roundTrip = async (signal: AbortSignal): Promise<TokenResponse> => {
-    const [url, init] = wireRequest(config, request)
-    return readTokenResponse(await config.fetch(url, { ...init, signal }), url)
-  }
   try {
-    return await withDeadline(config.timeoutMs, roundTrip, request.signal)
+    return await withDeadline(config.timeoutMs, (signal) => roundTrip(config, request, signal), request.signal)
   } catch (error) {
     if (isAgentAuthError(error)) return { lost: error }
-    return { lost: isOffline || attempt(() => wasNotSent(error)) ? 'not_sent' : 'unknown' }
+    const mistake = attempt(() => mistakeOf(error))
+    return { lost: isOffline || attempt(() => wasNotSent(error)) ? 'not_sent' : 'unknown', mistake }
   }
+}
+
+async function roundTrip(config: AuthConfig, request: TokenRequest, signal: AbortSignal): Promise<TokenResult> {
+  const { authUrl, authenticate, clientId, issuer = authUrl, tokenEndpoint } = config
+  let url = tokenEndpoint
+  const response = await request.send(
+    { issuer, token_endpoint: tokenEndpoint },
+    { client_id: clientId },
+    authenticate,
+    {
+      // `createAuthConfig` decides where http may be.
+      [allowInsecureRequests]: true,
+      // oauth4webapi names itself in `User-Agent`, which a page may not send without a preflight.
+      [customFetch]: (_url, { headers: { accept = '', authorization }, body }) => {
+        const standard = {
+          url: tokenEndpoint,
+          headers: {
+            accept,
+            'content-type': 'application/x-www-form-urlencoded',
+            ...(authorization && { authorization }),
+          },
+          body: String(body),
+        }
+        const wire = config.dialect === 'service' ? inServiceDialect(standard) : standard
+      url = wire.url
+      return send(config, wire, signal)
+      },
+    },
+  )
+  // The app's own fetch may return anything.
+  if (typeof response?.headers?.get !== 'function') return { lost: 'unknown', mistake: 'no Response' }
+  return readTokenResponse(response, url)
+}
+
+/** What a platform can refuse: Cloudflare Workers with an old compatibility date do not know `cache`. */
+const optionalSettings: RequestInit = { credentials: 'omit', cache: 'no-store', referrerPolicy: 'no-referrer' }
+
+function send(config: AuthConfig, { url, headers, body }: WireRequest, signal: AbortSignal): Promise<Response> {
+  const settings = Object.entries(optionalSettings).filter(([name, value]) =>
+    attempt(() => new Request(url, { [name]: value })),
+  )
+  return config.fetch(url, {
+    ...Object.fromEntries(settings),
+    method: 'POST',
+    headers,
+    body,
+    redirect: 'manual',
+    signal,
+  })
+}
+
+/**
+ * Returns the name of an error that comes from a mistake in the app's own `fetch`, or in its settings, and not from the network. The text
+ * of the error may quote a secret, so only names of the language are returned.
+ */
+function mistakeOf(error: unknown): string | undefined {
+  const { name, message } = Object(error)
+  if (name === 'ReferenceError' || name === 'RangeError') return name
+  // A network failure is a TypeError as well.
+  const isWrongCall = /is not (a function|iterable|an accepted type)|^(Cannot (read|set|destructure)|Invalid )/.test(
+    message,
+  )
+  return name === 'TypeError' && isWrongCall ? name : undefined
 }
 
 /**
@@ -77,54 +141,4 @@ async function send(config: AuthConfig, request: TokenRequest): Promise<TokenRes
  */
 function isReduced(granted: string | undefined, asked: string): boolean {
   return granted !== undefined && asked.split(' ').some((name) => !granted.split(' ').includes(name))
-}
-
-/** Builds the request. In the service's dialect `grant_type` is only in the query, and a refresh has a JSON body. */
-function wireRequest(
-  { authorization: authorizationHeader, clientId, dialect, tokenEndpoint }: AuthConfig,
-  { grant, parameters }: TokenRequest,
-): [url: string, init: RequestInit] {
-  const authorization = authorizationHeader()
-  const usesServiceDialect = dialect === 'service'
-  const json = usesServiceDialect && grant === 'refresh_token'
-  const members = {
-    ...parameters,
-    ...(!usesServiceDialect && { grant_type: grant }),
-    ...(!authorization && { client_id: clientId }),
-  }
-  return [
-    usesServiceDialect ? `${tokenEndpoint}?grant_type=${grant}` : tokenEndpoint,
-    {
-      method: 'POST',
-      body: json ? JSON.stringify(members) : `${new URLSearchParams(members)}`,
-      headers: {
-        accept: 'application/json',
-        'content-type': json ? 'application/json' : 'application/x-www-form-urlencoded',
-        ...(authorization && { authorization }),
-      },
-      credentials: 'omit',
-      cache: 'no-store',
-      redirect: 'manual',
-      referrerPolicy: 'no-referrer',
-    },
-  ]
-}
-
-/**
- * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that Node refuses. Only the
- * `fetch` of Node names the cause. Throws if a member of the cause cannot be read or converted to text.
- */
-function wasNotSent(error: unknown): boolean {
-  // An error without a `syscall`, such as one about a certificate, counts as one of `connect`.
-  const { code = '', syscall = 'connect' } =
-    (error as { cause?: { code?: string; syscall?: string } } | null)?.cause ?? {}
-  // `syscall` is tested, because a `read` or a `write` can fail with a code of `unconnected` as well. Then there was a connection, and
-  // bytes may have been sent. Node has about thirty codes for a refused certificate. The expression matches parts of their names, because
-  // a set would be larger. A code that it misses counts as unknown. `CERT(?!I)` matches `CERT`, but not `CERTIFICATE`, which is in the
-  // names of TLS alerts, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`. The server may send an alert after the request, so an alert
-  // counts as unknown.
-  return (
-    /^(connect|getaddrinfo)$/.test(syscall) &&
-    (unconnected.test(code) || /CERT(?!I)|VERIFY|CRL|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_/.test(code))
-  )
 }

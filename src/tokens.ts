@@ -1,6 +1,11 @@
-import { attempt } from './internal/attempt.ts'
-import { maxLifetimeS, maxScopeLength, maxTokenLength } from './internal/limits.ts'
-import { present, redacted } from './internal/plain-object.ts'
+import { readClaims } from './claims.ts'
+import { ownMembers, present, redacted } from './internal/plain-object.ts'
+
+/** The longest token that is used, in characters, because servers limit the size of a header. */
+const maxTokenLength = 16_384
+const maxScopeLength = 16_384
+/** The longest lifetime that counts, in seconds: ten years. A longer one is a mistake, and the lifetime counts as unknown. */
+const maxLifetimeS = 315_360_000
 
 /** The content of a token response: plain and serialisable, redacted when printed in Node. Times are epoch milliseconds. */
 export interface Tokens {
@@ -16,10 +21,7 @@ export interface Tokens {
   readonly scope?: string
 }
 
-/**
- * Returns whether a header can have this token after `Bearer `: visible ASCII (`maxTokenLength`, 16,384 characters). RFC 6750
- * section 2.1, RFC 9110 section 5.5.
- */
+/** Returns whether a header can have this token after `Bearer `: visible ASCII. RFC 6750 section 2.1, RFC 9110 section 5.5. */
 export function isTokenText(value: unknown): value is string {
   return typeof value === 'string' && /^[!-~]+$/.test(value) && value.length <= maxTokenLength
 }
@@ -31,24 +33,24 @@ export function hasBearerToken({ access_token: token, token_type: type }: Record
 
 /**
  * Reads a response that `hasBearerToken` has accepted: the members that the specification and RFC 6749 section 5.1 name. If
- * a refresh leaves out the refresh token or the scope, those of `previous` stay. A scope that is too long is discarded
- * (`maxScopeLength`, 16,384 characters). An `expires_in` that is missing, 0 or too long (`maxLifetimeS`, 10 years) gives way to the
- * `exp` and `iat` of a JWT, and without those the lifetime is unknown.
+ * a refresh leaves out the refresh token or the scope, those of `previous` stay. A scope that is too long is discarded.
+ * An `expires_in` that is missing, 0 or too long gives way to the `exp` and `iat` of a JWT, and without those the lifetime is unknown.
  */
 export function tokensFromResponse(
   body: Record<string, unknown>,
   obtainedAtMs: number,
-  previous: Partial<Tokens> = {},
+  previous?: Partial<Tokens>,
 ): Tokens {
+  const kept = ownMembers(previous)
   const { refresh_token: refreshToken, scope } = body
   const accessToken = String(body.access_token)
   const lifeMs = lifetimeMs(body.expires_in) ?? jwtLifetimeMs(accessToken, obtainedAtMs)
   return createTokens({
     accessToken,
-    refreshToken: text(refreshToken) ?? previous.refreshToken,
+    refreshToken: text(refreshToken) ?? kept.refreshToken,
     expiresAtMs: lifeMs && obtainedAtMs + lifeMs,
     obtainedAtMs,
-    scope: text(scope, maxScopeLength) ?? previous.scope,
+    scope: text(scope, maxScopeLength) ?? kept.scope,
   })
 }
 
@@ -74,11 +76,6 @@ function lifetimeMs(expiresIn: unknown): number | undefined {
 
 /** Returns the lifetime in a JWT, for timing and not for trust. The difference of the issuer's own stamps needs no clock. */
 function jwtLifetimeMs(accessToken: string, nowMs: number): number | undefined {
-  return attempt(() => {
-    const [, claims = '', ...rest] = accessToken.split('.')
-    if (rest.length !== 1) return undefined
-    // Latin-1 is enough, because only numbers are read.
-    const { exp, iat = nowMs / 1000 } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/')))
-    return lifetimeMs(exp - iat)
-  })
+  const { exp, iat = nowMs / 1000 } = readClaims({ accessToken })?.claims ?? {}
+  return lifetimeMs(Number(exp) - Number(iat))
 }

@@ -1,3 +1,4 @@
+import { genericTokenEndpointRequest } from 'oauth4webapi'
 import { startLogin } from '../authorize.ts'
 import type { AuthConfig } from '../config.ts'
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
@@ -98,7 +99,13 @@ async function ask({ fetch, timeoutMs }: AuthConfig, url: string, init: RequestI
 async function refusalOf(config: AuthConfig): Promise<AgentAuthError | undefined> {
   const parameters = { redirect_uri: config.redirectUri, code: randomText(), code_verifier: randomText() }
   try {
-    await requestTokens(config, { grant: 'authorization_code', parameters, previous: undefined, signal: undefined })
+    await requestTokens(config, {
+      grant: 'authorization_code',
+      send: (server, client, authenticate, options) =>
+        genericTokenEndpointRequest(server, client, authenticate, 'authorization_code', parameters, options),
+      previous: undefined,
+      signal: undefined,
+    })
     return undefined
   } catch (error) {
     if (!isAgentAuthError(error)) throw error

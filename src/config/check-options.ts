@@ -66,6 +66,20 @@ export function checkNames<T extends object>(
   return own
 }
 
+/** Throws `config_invalid` for a value that is neither a signal nor absent, such as the controller of one. `null` counts as absent, as in `fetch`. */
+export function checkSignal(signal: AbortSignal | null | undefined): void {
+  if (signal == null) return
+  if (typeof signal.aborted !== 'boolean' || typeof signal.addEventListener !== 'function')
+    invalid('signal must be an AbortSignal, such as the signal of a controller')
+}
+
+/** Throws `config_invalid` for a value that has not these methods. */
+export function checkMethods(name: string, value: unknown, methods: readonly string[]): void {
+  checkAwaited(name, value)
+  // `in` does not read the members, because reading throws if a browser blocks storage.
+  if (!methods.every((method) => method in Object(value))) invalid(`${name} must be an object with ${listed(methods, 'and')}`)
+}
+
 /** Throws `config_invalid` for a promise of the value, because its caller left out `await`. */
 export function checkAwaited(name: string, value: unknown): void {
   if (value instanceof Promise) invalid(`${name} is a promise. Write await before the call that returns it`)

@@ -1,3 +1,5 @@
+import { type ClientAuth, None } from 'oauth4webapi'
+import { attempt } from '../internal/attempt.ts'
 import { invalid } from './invalid.ts'
 import { isBrowser } from './service-url.ts'
 
@@ -7,16 +9,29 @@ interface ClientOptions {
   readonly basicEncoding?: 'form' | 'raw' | undefined
 }
 
-/** Returns the function that makes the `Authorization` header, or undefined for a public client. Throws `config_invalid`. */
+/** The authentication of a public client: its id in the body. */
+export const publicClient: ClientAuth = None()
+
+/**
+ * Returns the authentication of a confidential client, HTTP Basic of RFC 6749 section 2.3.1, and undefined for a public one. `form` escapes
+ * only what is outside of the unreserved characters, so that an ordinary id and secret are the same for servers that decode and for those
+ * that do not. `ClientSecretBasic` of oauth4webapi escapes more. Throws `config_invalid`.
+ */
 export function clientCredentials({
-  clientId,
   clientSecret,
   basicEncoding = 'form',
-}: ClientOptions): (() => string) | undefined {
+}: Omit<ClientOptions, 'clientId'>): ClientAuth | undefined {
   if (clientSecret === undefined) return undefined
-  if (!clientSecret) invalid('clientSecret is empty. Set it or remove it')
+  if (typeof clientSecret !== 'string' || !clientSecret)
+    invalid('clientSecret is empty or no text. Set it or remove it')
+  if (attempt(() => escapeReserved(clientSecret)) === undefined) invalid('clientSecret has half a character')
+  if (basicEncoding !== 'form' && basicEncoding !== 'raw') invalid('basicEncoding must be form or raw')
   if (isBrowser()) invalid('a browser cannot keep a clientSecret. Use a public client or a backend')
-  return () => basicCredentials(clientId, clientSecret, basicEncoding)
+  const encode = basicEncoding === 'raw' ? String : escapeReserved
+  return (_server, { client_id: clientId }, _body, headers) => {
+    const bytes = new TextEncoder().encode(`${encode(clientId)}:${encode(clientSecret)}`)
+    headers.set('authorization', `Basic ${btoa(String.fromCharCode(...bytes))}`)
+  }
 }
 
 /** Returns the other `basicEncoding`, if the `Authorization` header of this client differs with it. */
@@ -27,15 +42,6 @@ export function otherBasicEncoding({
 }: ClientOptions): 'form' | 'raw' | undefined {
   const other = basicEncoding === 'form' ? 'raw' : 'form'
   return escapeReserved(clientId + clientSecret) === clientId + clientSecret ? undefined : other
-}
-
-/**
- * Returns the `Authorization` header of HTTP Basic, RFC 6749 section 2.3.1. `form` escapes only what is outside of the unreserved
- * characters, so that an ordinary id and secret are the same for servers that decode and for those that do not.
- */
-export function basicCredentials(clientId: string, clientSecret: string, encoding: 'form' | 'raw'): string {
-  const [id, secret] = [clientId, clientSecret].map((text) => (encoding === 'raw' ? text : escapeReserved(text)))
-  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${id}:${secret}`)))}`
 }
 
 function escapeReserved(text: string): string {

@@ -13,6 +13,8 @@ export function checkServiceUrl(name: string, value: unknown, httpHosts: readonl
   const url = attempt(() => new URL(text))
   const { protocol, hostname = '' } = url ?? {}
   const mayHaveHttp = protocol === 'http:' && !isRedirect && !isBrowser()
+  // No URL of a request is under such a path, because a server may read it as two.
+  if (name === 'baseUrl' && /%(2f|5c)/i.test(text)) invalid('baseUrl must not have an encoded slash')
   const secure = protocol === 'https:' || isLoopback(hostname) || (mayHaveHttp && httpHosts.includes(hostname))
   if (secure && /^https?:\/\/[^/]/i.test(text) && !forbidden.test(text)) return text
   const parts = isRedirect ? 'user info' : 'user info, query'
@@ -31,18 +33,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Throws `config_invalid` if `authUrl` ends in what looks like the path of an endpoint (`/auth/v1`, `/oauth`, `/oauth2`, `/authorize`,
- * `/token`), because the default endpoints add their own. Any other path stays as a prefix. `configFrom` does not call it if both endpoints
- * are set.
- */
-export function checkAuthUrl(authUrl: string): void {
-  const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []
-  if (path) invalid(`authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`)
-}
-
-/**
  * Throws `config_invalid` if the URLs of the API would hold `/api` twice. A config with such a `baseUrl` is valid. What adds
- * paths to it checks it: the API client, a proxied route, the command, and a call with a relative URL (bearer/targets.ts).
+ * paths to it checks it.
  */
 export function checkApiUrl(baseUrl: string): void {
   if (/[^/]\/api\/*$/.test(baseUrl)) invalid('baseUrl must not end in /api, which its paths begin with')

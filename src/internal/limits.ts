@@ -35,8 +35,6 @@ export const maxReportedOrigins = 64
 export const maxRememberedUrls = 64
 /** How long a remembered URL may be, in characters, because a query can hold a whole document. */
 export const maxRememberedUrlLength = 2_048
-/** How much of a token response is read, in bytes after decompression. Two tokens of the greatest length fit. */
-export const maxTokenResponseBytes = 262_144
 /** The longest wait that `Retry-After` can ask for, in milliseconds, so that a wrong header does not stop an app for a day. */
 export const maxRetryAfterMs = 300_000
 
@@ -76,31 +74,9 @@ export const maxReplayBytes = 1_048_576
 export const maxChallengeLength = 8_192
 /** How long a login may take from `startLogin` to its callback, in milliseconds. A sign-in with two factors takes minutes. */
 export const maxLoginMs = 600_000
-/** How many logins one storage keeps, pending or already used. Each tab can start some. */
-export const maxPendingLogins = 16
-/** How long pending logins wait for their lock, in milliseconds. Its owner reads and writes a few small records. */
-export const maxPendingLoginsWaitMs = 10_000
-/** The length of a `state` in characters: 22 hold 128 random bits, and 512 fit every server and every cookie. */
-export const minStateLength = 22
-export const maxStateLength = 512
-/** The longest authorization code that is sent, in characters. */
-export const maxCodeLength = 4_096
-/** How much of a callback's `error` an error keeps, in characters. */
-export const maxErrorLength = 64
-/** How much of a callback's `error_description` and `error_uri` an error keeps, in characters. */
-export const maxErrorTextLength = 512
-/** How often a code exchange is sent in all while the service cannot be reached. */
-export const maxExchangeSends = 3
-/** Time limits of one token request, in milliseconds. Below a second a slow network never succeeds; above a minute users leave. */
+/** Time limits of one token request, in milliseconds. Users do not wait for more than a minute. */
 export const defaultTimeoutMs = 10_000
-export const minTimeoutMs = 1_000
 export const maxTimeoutMs = 60_000
-/** The longest token that is used, in characters, because servers limit the size of a header. */
-export const maxTokenLength = 16_384
-/** The longest scope that is kept, in characters. A longer one is discarded. */
-export const maxScopeLength = 16_384
-/** The longest lifetime that counts, in seconds: ten years. A longer one is a mistake, and the lifetime counts as unknown. */
-export const maxLifetimeS = 315_360_000
 /** Waits after failures, in milliseconds: the first one, and the longest one after doubling. */
 export const firstBackoffMs = 500
 export const maxBackoffMs = 30_000

@@ -3,8 +3,7 @@ import { maxTimerMs } from './limits.ts'
 
 /**
  * Runs a task and aborts its signal at the deadline. Settles then even if the task does not. Rejects with `timeout`, or with `aborted` if
- * `signal` fires first. A token request uses it with the option `timeoutMs` (default: 10 s, from 1 s to 60 s; token-endpoint.ts).
- * limits.ts has the other time-outs.
+ * `signal` fires first.
  */
 export async function withDeadline<T>(
   timeoutMs: number,
@@ -17,7 +16,7 @@ export async function withDeadline<T>(
 }
 
 /**
- * Settles as the work does, or rejects with `timeout` at the deadline (`maxTimerMs`, 2,147,483,647 at most). The work continues
+ * Settles as the work does, or rejects with `timeout` at the deadline. The work continues
  * then.
  */
 export function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
@@ -40,10 +39,11 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null 
   if (!signal) return work
   return new Promise<T>((resolve, reject) => {
     const stop = (): void => reject(abortedError())
+    // First, so that a rejection is handled also if the signal is none.
+    work.then(resolve, reject).finally(() => signal.removeEventListener?.('abort', stop))
     if (signal.aborted) stop()
     // `once`, because Node 20 keeps a signal of `AbortSignal.any` in memory while it has a listener, and `sleep` never settles after it.
     signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
 }
 

@@ -1,3 +1,4 @@
+import { isBrowser } from '../config/service-url.ts'
 import { AgentAuthError, type AgentAuthErrorCode, type AgentAuthErrorDetails, isAgentAuthError } from '../errors.ts'
 import { present } from '../internal/plain-object.ts'
 import { isTemporary, remedyFor } from '../oauth-error-codes.ts'
@@ -14,6 +15,8 @@ export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>
  */
 export interface Lost {
   readonly lost: 'not_sent' | 'unknown' | AgentAuthError
+  /** What shows that the app's own `fetch` is wrong: the name of an error, or `no Response`. */
+  readonly mistake?: string | undefined
   readonly status?: undefined
   readonly body?: undefined
   readonly retryAfter?: undefined
@@ -28,20 +31,22 @@ const shownCode = /^[a-z_]{1,64}$/
 
 /**
  * Sorts the result of a token request by the table of docs/sessions.md. The order of the lines counts, because statuses overlap. Only
- * `terminal` may end a session: `refreshOnce` (session/refresh.ts) ends it, unless another page stored newer tokens or the storage cannot
- * be read. `maxAttempts` (session/refresh-retries.ts) says after which classes a call repeats its refresh.
+ * `terminal` may end a session.
  */
 export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {
-  if ('lost' in result) return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'
-  const { status, media, body } = result
+  if ('lost' in result) {
+    if (result.mistake) return 'config'
+    return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'
+  }
+  const { status, media, body, moved } = result
+  // A redirect, followed or not, means a wrong address.
+  if (moved || (status >= 300 && status < 400)) return 'config'
   // 429 and 503: the service asks to wait. 408: the request was too slow. A refresh may be sent again later. A code may not, because it
   // counts as used once it was sent (`tokenError`).
   if ([408, 429, 503].includes(status)) return 'busy'
   // 5xx: a server or a proxy failed, which is no verdict on the grant. Below 200: an opaque response, which only a `fetch` of the app can
-  // give, has the status 0. That of an opaque redirect is 302 here (response.ts).
+  // give, has the status 0.
   if (status >= 500 || status < 200) return 'ambiguous'
-  // A redirect means a wrong address.
-  if (status >= 300 && status < 400) return 'config'
   if (media === 'foreign') return 'foreign'
   const error = body?.error
   // An `error` that is a code decides, in a 2xx as in a 4xx. RFC 6749 section 5.2.
@@ -103,21 +108,24 @@ export function tokenError(
 }
 
 /** Returns the code and the first sentences of the message for a request whose response was not read. */
-function verdictOnLost({ lost }: Lost, origin: string): [AgentAuthErrorCode, message: string] {
+function verdictOnLost({ lost, mistake }: Lost, origin: string): [AgentAuthErrorCode, message: string] {
+  if (mistake)
+    return ['config_invalid', `The fetch of this app ended with ${mistake}. Developer: correct the option fetch.`]
   if (isAgentAuthError(lost)) return [lost.code, lost.message]
-  const fate = lost === 'not_sent' ? 'was not reached' : 'did not respond, or CORS or CSP connect-src refuses this page'
+  const orPage = isBrowser() ? ', or CORS or CSP connect-src refuses this page' : ''
+  const fate = lost === 'not_sent' ? 'was not reached' : `did not respond${orPage}`
   return ['temporarily_unavailable', `${origin} ${fate}. ${checkAddress}`]
 }
 
 /** Returns the code and the first sentences of the message for a response that is no success. */
 function verdictOnResponse(
   outcome: Failure,
-  { status }: TokenResponse,
+  { status, moved }: TokenResponse,
   error: string | undefined,
   { origin, client }: Pick<RequestContext, 'origin' | 'client'>,
 ): [AgentAuthErrorCode, message: string] {
   const remedy = error === 'invalid_client' ? `${remedyFor(error)} ${aboutSecret[client]}` : remedyFor(error)
-  const reply = `responded with ${status}`
+  const reply = moved ? 'was left: the response is from another URL' : `responded with ${status}`
   const what = `The token endpoint ${reply}${remedy ? ` ${error}` : ''}.`
   switch (outcome) {
     case 'terminal':

@@ -1,8 +1,11 @@
 import { AgentAuthError } from '../errors.ts'
 import { discardBody } from '../internal/discard-body.ts'
-import { maxRetryAfterMs, maxTokenResponseBytes } from '../internal/limits.ts'
+import { maxRetryAfterMs } from '../internal/limits.ts'
 import { parseObject } from '../internal/plain-object.ts'
 import { readTextAtMost } from '../internal/read-at-most.ts'
+
+/** How much of a token response is read, in bytes after decompression. Two tokens of the greatest length fit. */
+const maxTokenResponseBytes = 262_144
 
 /**
  * The dates of `Retry-After`, without the form of `asctime`, which no server may send. Checked, because `Date.parse` finds a date in
@@ -10,23 +13,22 @@ import { readTextAtMost } from '../internal/read-at-most.ts'
  */
 const httpDate = /^\w+, [\w -]+ [\d:]+ GMT$/
 
-/** Stands for a redirect that was followed, and for an opaque redirect. A redirect counts as wrong configuration. */
-const movedStatus = 302
-
 /** A response of the token endpoint. `body` is set if the response was one JSON object. tokens.ts reads its fields. */
 export interface TokenResponse {
   readonly status: number
   /**
-   * `foreign` if the media type is not JSON, and for a redirect that was followed or is opaque. A response without a media
-   * type counts as JSON.
+   * `foreign` if the media type is not JSON. A response without a media type counts as JSON.
    */
   readonly media: 'json' | 'foreign'
+  /** Set if the response is from another URL, or an opaque redirect to one. */
+  readonly moved?: boolean
+  readonly mistake?: undefined
   readonly body?: Record<string, unknown> | undefined
   readonly retryAfter?: string | null
 }
 
 /**
- * Reads a bounded JSON body (`maxTokenResponseBytes`, 256 KiB after decompression). A parser's error goes no further, because it
+ * Reads a bounded JSON body. A parser's error goes no further, because it
  * quotes what was read. Rejects with `response_too_large`.
  */
 export async function readTokenResponse(response: Response, requested: string): Promise<TokenResponse> {
@@ -37,13 +39,13 @@ export async function readTokenResponse(response: Response, requested: string): 
   const moved = redirected || type === 'opaqueredirect' || (url && url !== new URL(requested).href)
   if (moved || (mediaType && !/^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(mediaType))) {
     discardBody(response)
-    return moved ? { status: movedStatus, media: 'foreign' } : { status, media: 'foreign', retryAfter }
+    return moved ? { status, media: 'foreign', moved: true } : { status, media: 'foreign', retryAfter }
   }
   return { status, media: 'json', body: parseObject(await readText(response)), retryAfter }
 }
 
 /**
- * Reads the header as seconds or an HTTP date and caps it (`maxRetryAfterMs`, 5 minutes). Any other text counts as absent. RFC 9110
+ * Reads the header as seconds or an HTTP date and caps it. Any other text counts as absent. RFC 9110
  * section 10.2.3.
  */
 export function retryAfterMs(value: string | null | undefined, nowMs: number): number | undefined {

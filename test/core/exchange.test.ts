@@ -155,8 +155,8 @@ describe('the request', () => {
   it('a secret that can’t be encoded gives a typed error without it', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const clientSecret = `${secret('client secret')}\ud800`
-    const config = configWith({ clientSecret, fetch })
-    const error = await failure(exchangeCode(config, await grantFor(config)))
+    const error = await failure(() => configWith({ clientSecret, fetch }))
+    expect(error).toMatchObject({ code: 'config_invalid' })
     assertNoLeak(error)
     expect(calls).toEqual([])
   })
@@ -427,7 +427,7 @@ describe('waiting', () => {
 
   it('what fetch throws is replaced, never wrapped', async () => {
     const code = secret('code')
-    const thrown = Object.assign(new TypeError(`Invalid header value ${code}`), { input: code, cause: new Error(code) })
+    const thrown = Object.assign(new TypeError(`fetch failed ${code}`), { input: code, cause: new Error(code) })
     const { fetch } = scriptedFetch(thrown)
     const config = configWith({ fetch })
     registerSecret('code', code)

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { HttpResponse, http, passthrough } from 'msw'
 import { setupServer } from 'msw/node'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { AuthEvent } from '../../src/events.ts'
 import { exchangeCode } from '../../src/exchange.ts'
 import { refreshTokens } from '../../src/refresh.ts'
@@ -406,9 +406,16 @@ describe('the message of a request that did not reach a token endpoint', () => {
     expect(details).toEqual({ outcome: 'not_sent' })
   })
 
-  it('a connection that breaks off, or a response that CORS hides, names the origin and the options to check', async () => {
+  it('a connection that breaks off names the origin and the options to check', async () => {
     server.use(http.post(tokenUrl, () => HttpResponse.error()))
-    const seen = `https://auth.example.com did not respond, or CORS or CSP connect-src refuses this page. ${checked}`
+    const seen = `https://auth.example.com did not respond. ${checked}`
     expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
+  })
+
+  it('a page is told of CORS and its CSP as well', async () => {
+    server.use(http.post(tokenUrl, () => HttpResponse.error()))
+    vi.stubGlobal('document', {})
+    const [message] = await messages().finally(() => vi.unstubAllGlobals())
+    expect(message).toMatch(/did not respond, or CORS or CSP connect-src refuses this page\. /)
   })
 })

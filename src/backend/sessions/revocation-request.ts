@@ -1,4 +1,4 @@
-import { allowInsecureRequests, type ClientAuth, customFetch, revocationRequest } from 'oauth4webapi'
+import { allowInsecureRequests, customFetch, revocationRequest } from 'oauth4webapi'
 import type { AuthConfig } from '../../config.ts'
 import { discardBody } from '../../internal/discard-body.ts'
 import { revocationTimeoutMs } from '../../internal/limits.ts'
@@ -15,12 +15,7 @@ export interface RevocationTarget {
  * section 2.1.
  */
 export async function revoke({ config, revocationEndpoint }: RevocationTarget, token: string): Promise<boolean> {
-  const { authUrl, clientId } = config
-  const authenticate: ClientAuth = (_server, client, body, headers) => {
-    const authorization = config.authorization()
-    if (authorization) headers.set('authorization', authorization)
-    else body.set('client_id', client.client_id)
-  }
+  const { authenticate, authUrl, clientId } = config
   // `revokeAll` calls this only with an endpoint, and `checkValues` (context.ts) allowed http only on loopback or at `allowHttpHosts`.
   const server = { issuer: authUrl, revocation_endpoint: revocationEndpoint as string }
   const response = await withDeadline(revocationTimeoutMs, (signal) =>

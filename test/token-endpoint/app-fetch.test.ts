@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { AuthEvent } from '../../src/events.ts'
+import { exchangeCode } from '../../src/exchange.ts'
+import { refreshTokens } from '../../src/refresh.ts'
+import { assertNoLeak, registerSecret, secret } from '../support/canary.ts'
+import { configWith, failure, grantFor, json, scriptedFetch, tokensWith } from '../support/token-flow.ts'
+
+afterEach(() => vi.unstubAllGlobals())
+
+/** A `fetch` of an app with a mistake in it. */
+type Broken = () => unknown
+
+const token = secret('token')
+
+const mistakes: [string, Broken, string][] = [
+  [
+    'names what is not there',
+    () => {
+      throw new ReferenceError(`${token} is not defined`)
+    },
+    'ReferenceError',
+  ],
+  ['calls what is no function', async () => (undefined as unknown as Broken)(), 'TypeError'],
+  [
+    'has a setting that the platform refuses',
+    () => fetch('https://auth.example.com', { redirect: 'none' as 'manual' }),
+    'TypeError',
+  ],
+  ['returns nothing', async () => undefined, 'no Response'],
+  ['returns what axios returns', async () => ({ status: 200, data: { access_token: token } }), 'no Response'],
+]
+
+describe("a mistake in the app's own fetch", () => {
+  it.each(mistakes)('that %s is config_invalid at once, and says so', async (_, broken, name) => {
+    const events: AuthEvent[] = []
+    const spy = vi.fn(broken)
+    const config = configWith({ fetch: spy as typeof fetch, onEvent: (event) => void events.push(event) })
+    for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())]) {
+      const error = await failure(call)
+      expect(error).toMatchObject({ code: 'config_invalid', retryable: false, details: { outcome: 'config' } })
+      expect(error.message).toBe(`The fetch of this app ended with ${name}. Developer: correct the option fetch.`)
+      assertNoLeak(error)
+    }
+    expect(spy).toHaveBeenCalledTimes(2)
+    expect(events).toMatchObject([
+      { type: 'token_request', outcome: 'config', mistake: name },
+      { type: 'token_request', outcome: 'config', mistake: name },
+    ])
+    assertNoLeak(events)
+  })
+
+  it.each(mistakes)('that %s does not use up the code', async (_, broken) => {
+    let answer: Broken = broken
+    const config = configWith({ fetch: (async () => answer()) as unknown as typeof fetch })
+    const grant = await grantFor(config)
+    await failure(exchangeCode(config, grant))
+    answer = () => json({ access_token: 'x' })
+    expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
+  })
+})
+
+it('a setting that the platform refuses is left out, and the request goes out', async () => {
+  class OldRequest extends Request {
+    constructor(input: string, init: RequestInit = {}) {
+      if (init.cache) throw new TypeError("The 'cache' field on 'RequestInitializerDict' is not implemented.")
+      super(input, init)
+    }
+  }
+  vi.stubGlobal('Request', OldRequest)
+  const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+  expect(await refreshTokens(configWith({ fetch }), tokensWith())).toMatchObject({ accessToken: 'x' })
+  expect(calls[0]?.init).not.toHaveProperty('cache')
+  expect(calls[0]?.init).toMatchObject({ redirect: 'manual', credentials: 'omit', referrerPolicy: 'no-referrer' })
+})
+
+describe('a request that was not sent', () => {
+  it.each<[string, Error]>([
+    ['Bun', Object.assign(new Error('Unable to connect.'), { code: 'ConnectionRefused' })],
+    ['Bun without a name server', Object.assign(new Error('x'), { code: 'FailedToOpenSocket' })],
+    ['Bun and a certificate', Object.assign(new Error('x'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })],
+    ['Deno', new TypeError('error sending request for url (https://auth.example.com/): client error (Connect): refused')],
+    ['Node', new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNREFUSED' }) })],
+  ])('is known by the error of %s', async (_, error) => {
+    const { fetch } = scriptedFetch(error)
+    expect((await failure(refreshTokens(configWith({ fetch }), tokensWith()))).details).toEqual({ outcome: 'not_sent' })
+  })
+
+  it('is not assumed after the connection was lost on Deno', async () => {
+    const text = 'error sending request for url (https://auth.example.com/): client error (SendRequest): closed'
+    const { fetch } = scriptedFetch(new TypeError(text))
+    const error = await failure(refreshTokens(configWith({ fetch }), tokensWith()))
+    expect(error.details).toEqual({ outcome: 'ambiguous' })
+  })
+})
+
+it('a value that is no signal is refused, and no promise is left unhandled', async () => {
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  const { fetch, calls } = scriptedFetch(() => json({ error: 'invalid_grant' }, { status: 400 }))
+  const config = configWith({ fetch })
+  const grant = await grantFor(config)
+  registerSecret('token', token)
+  for (const signal of [new AbortController(), {}, 'signal', true] as unknown as AbortSignal[])
+    for (const call of [exchangeCode(config, grant, { signal }), refreshTokens(config, tokensWith(), { signal })])
+      expect(await failure(call)).toMatchObject({
+        code: 'config_invalid',
+        message: 'Configuration: signal must be an AbortSignal, such as the signal of a controller.',
+      })
+  await new Promise(setImmediate)
+  process.off('unhandledRejection', unhandled)
+  expect(unhandled).not.toHaveBeenCalled()
+  expect(calls).toEqual([])
+})
