@@ -93,8 +93,8 @@ async function roundTrip(config: AuthConfig, request: TokenRequest, signal: Abor
           body: String(body),
         }
         const wire = config.dialect === 'service' ? inServiceDialect(standard) : standard
-      url = wire.url
-      return send(config, wire, signal)
+        url = wire.url
+        return send(config, wire, signal)
       },
     },
   )

@@ -79,7 +79,7 @@ const optionKinds: OptionKinds<SearchOptions<string>> = {
 export function checkSearch<Search extends SearchOptions<string>>(search: Search, column: string): Search {
   const kinds = { ...optionKinds, [column]: checkedElsewhere } as OptionKinds<Search>
   const own = checkOptions('a search', search, kinds, 'Use filters or extraMembers')
-  if (own.sort) checkNames('sort', own.sort, ['column', 'desc'], 'Use desc: true')
+  if (own.sort) checkNames('sort', own.sort, ['column', 'desc'])
   return own
 }
 

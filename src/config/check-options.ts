@@ -1,4 +1,4 @@
-import { bareObject } from '../internal/bare-object.ts'
+import { ownMembers } from '../internal/plain-object.ts'
 import { invalid } from './invalid.ts'
 
 /** The kind of an option: a `typeof`, an array, an object with certain methods, or one of some texts. */
@@ -35,11 +35,10 @@ export const storageKind: { readonly methods: readonly string[]; readonly exampl
 /**
  * Returns a copy of the options. Throws `config_invalid` for an option that is unknown or of another kind, and names it.
  * `undefined` counts as absent, and so does `null` in the place of a signal, as in `fetch`. The caller checks the values further.
- * `remedy` says what to do with an unknown option that is near no other.
  */
-export function checkOptions<T extends object>(caller: string, options: T, kinds: OptionKinds<T>, remedy?: string): T {
+export function checkOptions<T extends object>(caller: string, options: T, kinds: OptionKinds<T>, _remedy?: string): T {
   const names = Object.keys(kinds) as (keyof T & string)[]
-  const own = checkNames(caller, options, names, remedy)
+  const own = checkNames(caller, options, names)
   for (const name of names) {
     const isAbsent = own[name] === undefined || (own[name] === null && kinds[name] === signalKind)
     if (!isAbsent) checkArgument(name, own[name], kinds[name])
@@ -48,21 +47,12 @@ export function checkOptions<T extends object>(caller: string, options: T, kinds
 }
 
 /** Returns a copy of the options. Throws `config_invalid` for an option of another name, unless it is undefined. */
-export function checkNames<T extends object>(
-  caller: string,
-  options: T,
-  names: readonly string[],
-  remedy = 'Remove it',
-): T {
+export function checkNames<T extends object>(caller: string, options: T, names: readonly string[]): T {
   if (typeof options !== 'object' || !options || Array.isArray(options)) invalid(`${caller} needs an object of options`)
-  if ('getItem' in options)
-    invalid(`${caller} needs an object of options, not a storage. Pass the storage as one of the options`)
   // Own members alone, because another script of the page may have added members to the prototype of all objects.
-  const own = bareObject<T>()
-  for (const name of Object.keys(options) as (keyof T & string)[]) {
-    if (names.includes(name)) own[name] = options[name]
-    else if (options[name] !== undefined) rejectUnknown(caller, name, names, remedy)
-  }
+  const own = ownMembers(options)
+  for (const name of Object.keys(own) as (keyof T & string)[])
+    if (!names.includes(name) && own[name] !== undefined) rejectUnknown(caller, name, names)
   return own
 }
 
@@ -77,7 +67,8 @@ export function checkSignal(signal: AbortSignal | null | undefined): void {
 export function checkMethods(name: string, value: unknown, methods: readonly string[]): void {
   checkAwaited(name, value)
   // `in` does not read the members, because reading throws if a browser blocks storage.
-  if (!methods.every((method) => method in Object(value))) invalid(`${name} must be an object with ${listed(methods, 'and')}`)
+  if (!methods.every((method) => method in Object(value)))
+    invalid(`${name} must be an object with ${listed(methods, 'and')}`)
 }
 
 /** Throws `config_invalid` for a promise of the value, because its caller left out `await`. */
@@ -102,13 +93,10 @@ export function checkArgument(name: string, value: unknown, kind: OptionKind): v
     invalid(`${name} must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it`)
 }
 
-function rejectUnknown(caller: string, name: string, names: readonly string[], remedy: string): never {
+function rejectUnknown(caller: string, name: string, names: readonly string[]): never {
   // Another name could be a secret value in the wrong place.
   if (!/^\w{1,24}$/.test(name)) invalid(`there is an unknown option of ${caller}`)
-  // Other libraries say `callbackUrl` and `apiUrl`.
-  const usual = name.toLowerCase().replace('callback', 'redirect').replace('api', 'base')
-  const meant = names.find((known) => isNear(usual, known.toLowerCase(), 2))
-  invalid(`${name} is not an option of ${caller}. ${meant ? `Use ${meant}` : remedy}`)
+  invalid(`${name} is not an option of ${caller}, which has ${listed(names, 'and')}`)
 }
 
 /** Returns whether at most so many insertions, removals and replacements of letters turn one text into the other. */

@@ -1,4 +1,3 @@
-import { createBackend } from 'agent-auth/backend'
 import { createBackendClient } from 'agent-auth/backend/client'
 import { createBrowserAuth } from 'agent-auth/browser'
 import { AuthProvider } from 'agent-auth/react'
@@ -6,11 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
 import { startLogin } from '../../src/authorize.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
-import { createAuthConfig } from '../../src/config.ts'
 import { pendingLogins } from '../../src/pending-logins.ts'
 import { createSession } from '../../src/session.ts'
 import { encryptedStorage } from '../../src/storage/encrypted-storage.ts'
-import { memoryStorage } from '../../src/storage/memory.ts'
 import { configWith, failure, optionsWith, scriptedFetch } from '../support/token-flow.ts'
 import { backendWith, invalid } from '../support/wrong-calls.ts'
 
@@ -55,17 +52,6 @@ describe('storages', () => {
     expect(() => pendingLogins(untyped(area))).not.toThrow()
     expect(() => createBrowserAuth({ ...optionsWith(), loginStorage: untyped(area) })).not.toThrow()
   })
-
-  it.each<[string, unknown, (options: never) => unknown]>([
-    ['createSession', memoryStorage(), (options) => createSession(config, options)],
-    ['createSession', area, (options) => createSession(config, options)],
-    ['createBrowserAuth', memoryStorage(), (options) => createBrowserAuth(options)],
-    ['createBackend', memoryStorage(), (options) => createBackend(options)],
-  ])('%s says that it got a storage instead of its options', async (caller, storage, call) => {
-    expect(await failure(() => call(untyped(storage)))).toMatchObject(
-      invalid(`${caller} needs an object of options, not a storage. Pass the storage as one of the options`),
-    )
-  })
 })
 
 describe('arguments', () => {
@@ -108,42 +94,6 @@ describe('arguments', () => {
     )
     expect(calls).toEqual([])
   })
-})
-
-it.each<[caller: string, name: string, remedy: string, call: (options: never) => unknown]>([
-  ['signIn', 'prompt', 'Use its params', (options) => createBrowserAuth(optionsWith()).signIn(options)],
-  ['startLogin', 'prompt', 'Use params', (options) => startLogin(config, options)],
-  [
-    'createAuthConfig',
-    'storage',
-    'Remove it, or pass it to createSession',
-    (options) => createAuthConfig({ ...optionsWith(), ...(options as object) }),
-  ],
-  [
-    'createBrowserAuth',
-    'clientSecret',
-    'Remove it, or use it in a backend',
-    (options) => createBrowserAuth({ ...optionsWith(), ...(options as object) }),
-  ],
-])('%s({ %s }) names the place of the option', async (caller, name, remedy, call) => {
-  expect(await failure(async () => call(untyped({ [name]: 'x' })))).toMatchObject(
-    invalid(`${name} is not an option of ${caller}. ${remedy}`),
-  )
-})
-
-it.each([
-  ['callbackUrl', 'redirectUri'],
-  ['callbackURL', 'redirectUri'],
-  ['callback_uri', 'redirectUri'],
-  ['redirectURI', 'redirectUri'],
-  ['redirect_uri', 'redirectUri'],
-  ['apiUrl', 'baseUrl'],
-  ['apiURL', 'baseUrl'],
-])('createAuthConfig({ %s }) says that %s is meant', async (name, meant) => {
-  const options = untyped({ ...optionsWith(), [name]: 'https://app.example' })
-  expect(await failure(() => createAuthConfig(options))).toMatchObject(
-    invalid(`${name} is not an option of createAuthConfig. Use ${meant}`),
-  )
 })
 
 it('createBackendClient(text) says how the option is written', async () => {

@@ -78,7 +78,10 @@ describe('a request that was not sent', () => {
     ['Bun', Object.assign(new Error('Unable to connect.'), { code: 'ConnectionRefused' })],
     ['Bun without a name server', Object.assign(new Error('x'), { code: 'FailedToOpenSocket' })],
     ['Bun and a certificate', Object.assign(new Error('x'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })],
-    ['Deno', new TypeError('error sending request for url (https://auth.example.com/): client error (Connect): refused')],
+    [
+      'Deno',
+      new TypeError('error sending request for url (https://auth.example.com/): client error (Connect): refused'),
+    ],
     ['Node', new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNREFUSED' }) })],
   ])('is known by the error of %s', async (_, error) => {
     const { fetch } = scriptedFetch(error)
