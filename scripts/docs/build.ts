@@ -4,15 +4,12 @@ import { writeApiPages } from './api-pages.ts'
 import { builtFolder, root, stagedFolder } from './folders.ts'
 import { summaryOf, titleOf } from './markdown.ts'
 import { siteSections } from './site-map.ts'
-import { decisionPages, pageTitle, sitePages, stagePages } from './stage.ts'
+import { pageTitle, sitePages, stagePages } from './stage.ts'
 import { runTool } from './tools.ts'
 
 /** Writes all pages as VitePress reads them. */
 export async function writePages(): Promise<void> {
   stagePages()
-  const list = decisionPages.map((page) => `- [${pageTitle(page)}](./${page.url.split('/').at(-1)}.md)`)
-  const index = join(stagedFolder, 'decisions/index.md')
-  writeFileSync(index, `${readFileSync(index, 'utf8')}\n${list.join('\n')}\n`)
   const apiUrls = await writeApiPages()
   writeFileSync(join(stagedFolder, '.site.json'), JSON.stringify({ sidebar: sidebar(apiUrls) }))
 }

@@ -5,7 +5,7 @@ import { mapText, titleOf } from './markdown.ts'
 import { type SitePage, siteSections, urlOf } from './site-map.ts'
 
 /** What the page of decisions lists. They are in the site, and not in its navigation. */
-export const decisionPages: readonly SitePage[] = readdirSync(join(root, 'docs/decisions'))
+const decisionPages: readonly SitePage[] = readdirSync(join(root, 'docs/decisions'))
   .filter((name) => /^\d{4}-/.test(name))
   .map((name) => ({ file: `docs/decisions/${name}`, url: urlOf(`docs/decisions/${name}`) }))
 

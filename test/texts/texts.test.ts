@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { AgentAuthError } from 'agent-auth'
 import { type UserTextOverrides, userText, userTexts } from 'agent-auth/texts'
 import { expect, test } from 'vitest'
-
-const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
 
 test('userText returns the text of an error, and of its code alone, as in the address of an error page', () => {
   const error = new AgentAuthError('session_ended', 'For developers. Call signIn().')
@@ -32,15 +29,6 @@ test('an override without a value replaces nothing, as with the options of all f
   const overrides: UserTextOverrides = { timeout: { title: undefined, text: 'Später.' }, aborted: undefined }
   expect(userText('timeout', overrides)).toEqual({ ...userTexts.timeout, text: 'Später.' })
   expect(userText('aborted', overrides)).toEqual(userTexts.aborted)
-})
-
-test('docs/errors.md shows the texts for users of all codes, in the order of the codes', () => {
-  const rows = [...page.matchAll(/^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| `([a-z-]+)` \|$/gm)].map(
-    ([, code, title, text, action]) => ({ code, title, text, action }),
-  )
-  expect(rows).toEqual(
-    Object.entries(userTexts).map(([code, { title, text, action }]) => ({ code, title, text, action })),
-  )
 })
 
 test('no text for users names a code, an option or a function', () => {

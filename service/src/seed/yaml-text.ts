@@ -3,7 +3,7 @@ import type { ParsedText, Path, SeedFormat } from './parsed-text.ts'
 import { SeedError } from './seed-error.ts'
 import { seedLimits } from './seed-limits.ts'
 
-// A static import would be carried out at every start of the bundled command, also without a seed (decision 0045).
+// A static import would be carried out at every start of the bundled command, also without a seed.
 const { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } = await import('yaml')
 
 /**
