@@ -1,169 +1,169 @@
-import type { Service } from 'agent-service'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import Database from 'libsql'
+import pg from 'pg'
+import { createDatabase, startPostgres } from '../../test/support/postgres-server.ts'
 import type { Figure } from '../figures.ts'
-import { median } from '../figures.ts'
-import type { Engine, ScaleDatabase } from './agents.ts'
-import { fillStatements, libsqlEngine, postgresEngine, rareType } from './agents.ts'
+import { median, quantile } from '../figures.ts'
+import type { Send } from './send.ts'
+import { sendOverSockets } from './send.ts'
+import { startServerProcess } from './server-process.ts'
 
-interface Query {
-  name: string
-  body: (size: number) => object
-  /** `indexed`: the time must not follow the number of agents. Otherwise why it does. */
-  kind: 'indexed' | 'found by trigrams' | 'counts every match'
-  /** How many agents of `size` match, so that no query is quick because it is wrong. */
-  count: (size: number) => number
-}
+const command = fileURLToPath(new URL('../../service/dist/cli.js', import.meta.url))
+const agents = 10_000
 
-/** Times of the largest size, by that of the smallest. */
-const targets: Partial<Record<Query['kind'], number>> = { indexed: 3, 'found by trigrams': 10 }
-const equals = (column: string, value: unknown): object => ({ column, operator: 'equals', value })
-const half = (size: number): number => Math.floor(size / 2)
-
-const queries: readonly Query[] = [
-  {
-    name: 'key',
-    kind: 'indexed',
-    body: (size) => ({ filters: [equals('agent_key', `agent_${half(size)}`)] }),
-    count: () => 1,
-  },
-  {
-    name: 'name or key, sorted by type',
-    kind: 'indexed',
-    body: (size) => ({
-      filters: [
-        { operator: 'or', filters: [equals('agent_name', `Agent ${half(size)}`), equals('agent_key', 'agent_7')] },
-      ],
-      sort: { column: 'parent_agent_type_key', desc: true },
-    }),
-    count: () => 2,
-  },
-  {
-    name: 'type (20 agents), text, sorted by name',
-    kind: 'indexed',
-    body: () => ({
-      filters: [equals('parent_agent_type_key', rareType)],
-      search_value: 'Reads what',
-      sort: { column: 'agent_name', desc: true },
-    }),
-    count: () => 20,
-  },
-  {
-    name: 'all, sorted by name, 20',
-    kind: 'counts every match',
-    body: () => ({ limit: 20, sort: { column: 'agent_name' } }),
-    // The demo agents are there too.
-    count: (size) => size + 12,
-  },
-  {
-    name: 'active, sorted by name, 20',
-    kind: 'counts every match',
-    body: () => ({ limit: 20, active: true, sort: { column: 'agent_name' } }),
-    count: (size) => size - Math.floor(size / 10) + 9,
-  },
-  {
-    name: 'text, sorted by name, 20',
-    kind: 'found by trigrams',
-    body: (size) => ({ limit: 20, search_value: `number ${half(size)} says`, sort: { column: 'agent_name' } }),
-    count: () => 1,
-  },
-]
-
+/** A database that the service opens by `options`. */
 interface Filled {
-  size: number
-  service: Service
-  database: ScaleDatabase
-  token: string
+  name: string
+  options: { dataFile: string } | { databaseUrl: string }
+  execute(statement: string): Promise<unknown>
+  remove(): Promise<void>
 }
 
-const sizes = [1_000, 100_000]
-/** For each query at each size. */
-const mostTimes = 200
-const mostMs = 1_500
+const queries: Readonly<Record<string, { body: object; count: number }>> = {
+  'by a text, sorted': { body: { search_value: 'number 5000 says', sort: { column: 'agent_name' } }, count: 1 },
+  // The demo agents are there too.
+  'all, sorted': { body: { limit: 20, sort: { column: 'agent_name', desc: true } }, count: agents + 12 },
+}
 
-/** Searches over HTTP semantics in process: bearer, body, query, answer. The sizes take turns. */
+/** Searches a full tenant over sockets, and calls another tenant beside ten searches at once. */
 export async function search(): Promise<Figure[]> {
   const figures: Figure[] = []
-  // A server that waits for minutes for its turn may be gone then.
-  for (const open of [libsqlEngine, postgresEngine]) {
-    const engine = await open()
+  for (const open of [onLibsql, onPostgres]) {
+    const filled = await open()
     try {
-      figures.push(...(await searchOn(engine)))
+      figures.push(...(await measure(filled)))
     } finally {
-      await engine.stop()
+      await filled.remove()
     }
   }
   return figures
 }
 
-async function searchOn(engine: Engine): Promise<Figure[]> {
-  const filled: Filled[] = []
-  try {
-    for (const size of sizes) filled.push(await fill(engine, size))
-    const figures: Figure[] = []
-    for (const query of queries) figures.push(...(await measure(engine.name, query, filled)))
-    return figures
-  } finally {
-    for (const { service, database } of filled) {
-      await service.close()
-      await database.remove()
-    }
+async function onLibsql(): Promise<Filled> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-service-bench-'))
+  const dataFile = join(folder, 'data.db')
+  return {
+    name: 'libSQL',
+    options: { dataFile },
+    async execute(statement) {
+      const database = new Database(dataFile)
+      database.exec(statement)
+      database.close()
+    },
+    remove: () => rm(folder, { recursive: true }),
   }
 }
 
-async function fill(engine: Engine, size: number): Promise<Filled> {
+async function onPostgres(): Promise<Filled> {
+  const server = await startPostgres()
+  const { url, drop } = await createDatabase(server.url)
+  return {
+    name: 'PostgreSQL',
+    options: { databaseUrl: url },
+    async execute(statement) {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await client.query(statement).finally(() => client.end())
+    },
+    async remove() {
+      await drop()
+      await server.stop()
+    },
+  }
+}
+
+/** Adds agents to the tenant `demo`, in SQL that both engines have. */
+const addAgents = `
+  with recursive series (i) as (select 1 union all select i + 1 from series where i < ${agents})
+  insert into parent_agents (tenant_id, parent_agent_type, parent_agent_type_key, agent_key, agent_name, name_as_sent,
+    full_display_name, display_name, description, configs, llm_model, active, state_function, created_ms, search_text)
+  select 'demo', 'Type', 'type', 'agent_' || i, 'Agent ' || i, 'Agent ' || i, 'Agent ' || i, 'Agent ' || i,
+    'Reads what number ' || i || ' says and answers.', '{}', (select min(id) from llm_models where tenant_id = 'demo'),
+    1, '[]', 1700000000000, 'agent ' || i || ' reads what number ' || i || ' says and answers'
+  from series`
+
+async function measure({ name, options, execute }: Filled): Promise<Figure[]> {
   const built = new URL('../../service/dist/index.js', import.meta.url).href
   const { createService } = (await import(built)) as typeof import('agent-service')
-  const database = await engine.create()
-  const before = performance.now()
-  // The first start makes the tables; the second meets them full.
-  await (await createService(database.options)).close()
-  await database.execute(fillStatements(size, (done) => process.stderr.write(`\r${engine.name}: ${done} of ${size}`)))
-  process.stderr.write(`\r${engine.name}: ${size} agents in ${((performance.now() - before) / 1_000).toFixed(1)} s\n`)
-  const service = await indexed(engine, createService, database)
-  return { size, service, database, token: await service.dev.mintSessionToken('ada@demo.example') }
-}
-
-/** The first start on the agents adds them to the index of texts. */
-async function indexed(
-  engine: Engine,
-  createService: typeof import('agent-service').createService,
-  database: ScaleDatabase,
-): Promise<Service> {
-  await database.beforeIndexing()
-  const before = performance.now()
-  await (await createService(database.options)).close()
-  await database.afterIndexing()
-  process.stderr.write(`${engine.name}: indexed in ${((performance.now() - before) / 1_000).toFixed(1)} s\n`)
-  return createService(database.options)
-}
-
-async function measure(engine: string, query: Query, filled: readonly Filled[]): Promise<Figure[]> {
-  const times = new Map(filled.map(({ size }) => [size, [] as number[]]))
-  const until = performance.now() + mostMs * filled.length
-  for (let turn = 0; turn < mostTimes && (turn < 5 || performance.now() < until); turn++) {
-    for (const one of filled) {
-      const ms = await timed(one, query)
-      // The first turn warms up.
-      if (turn > 0) times.get(one.size)?.push(ms)
+  await (await createService(options)).close()
+  await execute(addAgents)
+  const place = 'dataFile' in options ? ['--data', options.dataFile] : ['--database-url', options.databaseUrl]
+  const ports = ['--auth-port', '0', '--base-port', '0']
+  const server = await startServerProcess([command, '--json', '--dev', ...ports, ...place])
+  const { send, close } = sendOverSockets()
+  try {
+    const { authUrl, baseUrl } = JSON.parse(server.said) as { authUrl: string; baseUrl: string }
+    const caller = (email: string) => callerOf(send, { authUrl, baseUrl, email })
+    const [busy, other] = [await caller('ada@demo.example'), await caller('ola@other.example')]
+    const figures: Figure[] = []
+    for (const [query, { body, count }] of Object.entries(queries)) {
+      const times = await repeated(100, () => busy('/api/parent_agents/search', body, count))
+      const value = median(times)
+      figures.push({ name: `${name}, 10,000 agents ${query}, p50`, value, unit: 'ms', target: { most: 40 } })
     }
+    const beside = await besideTen(
+      () => busy('/api/parent_agents/search', queries['by a text, sorted']?.body ?? {}, 1),
+      () => other('/api/llm_models/search', {}),
+    )
+    const value = quantile(beside, 0.99)
+    return [
+      ...figures,
+      { name: `${name}, another tenant beside ten searches, p99`, value, unit: 'ms', target: { most: 100 } },
+    ]
+  } finally {
+    close()
+    await server.stop()
   }
-  const [few = Number.NaN, many = Number.NaN] = sizes.map((size) => median(times.get(size) ?? []))
-  const most = targets[query.kind]
-  const peer = 'of 1,000'
-  const target = most === undefined ? {} : { target: { most, of: peer } }
-  return [{ name: `${engine}, ${query.name}, of 100,000`, value: many, unit: 'ms', peers: { [peer]: few }, ...target }]
 }
 
-async function timed({ service, size, token }: Filled, { name, body, count }: Query): Promise<number> {
-  const before = performance.now()
-  const answer = await service.fetch(`${service.baseUrl}/api/parent_agents/search`, {
+type Call = (path: string, body: object, count?: number) => Promise<void>
+
+async function callerOf(
+  send: Send,
+  { authUrl, baseUrl, email }: { authUrl: string; baseUrl: string; email: string },
+): Promise<Call> {
+  const json = { 'content-type': 'application/json' }
+  const made = await send(`${authUrl}/_dev/session-token`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body(size)),
+    headers: json,
+    body: JSON.stringify({ email }),
   })
-  const text = await answer.text()
-  const ms = performance.now() - before
-  const found = (JSON.parse(text) as { data?: { count?: number } }).data?.count
-  if (found !== count(size))
-    throw new Error(`${name}: ${found} agents found of ${count(size)}; status ${answer.status}`)
-  return ms
+  const { token } = JSON.parse(made.text) as { token: string }
+  const headers = { ...json, authorization: `Bearer ${token}` }
+  return async (path, body, count) => {
+    const answer = await send(baseUrl + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const found = (JSON.parse(answer.text) as { data?: { count?: number } }).data?.count
+    if (answer.status !== 200 || (count !== undefined && found !== count))
+      throw new Error(`${path}: status ${answer.status}, ${found} found`)
+  }
+}
+
+async function repeated(times: number, run: () => Promise<void>): Promise<number[]> {
+  // The first turns warm up.
+  for (let turn = 0; turn < 10; turn += 1) await run()
+  const taken: number[] = []
+  for (let turn = 0; turn < times; turn += 1) taken.push(await timed(run))
+  return taken
+}
+
+/** Returns the times of 300 calls, while ten others are always in progress. */
+async function besideTen(busy: () => Promise<void>, other: () => Promise<void>): Promise<number[]> {
+  let state: 'measuring' | 'done' = 'measuring'
+  const searches = Array.from({ length: 10 }, async () => {
+    while (state === 'measuring') await busy()
+  })
+  const taken = await repeated(300, other).finally(() => {
+    state = 'done'
+  })
+  await Promise.all(searches)
+  return taken
+}
+
+async function timed(run: () => Promise<void>): Promise<number> {
+  const before = performance.now()
+  await run()
+  return performance.now() - before
 }

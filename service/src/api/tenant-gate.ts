@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { apiLimits, limits } from '../limits.ts'
 import { ApiError } from './envelope.ts'
 
@@ -10,6 +10,7 @@ export interface TenantGate {
 
 export function createTenantGate(): TenantGate {
   const calls = new Map<string, { inProgress: number; waiting: (() => void)[] }>()
+  let begun = Promise.resolve()
 
   return {
     async enter(tenant) {
@@ -18,11 +19,13 @@ export function createTenantGate(): TenantGate {
       if (own.waiting.length >= limits.tenantCallsWaiting) throw tooMany()
       if (own.inProgress < limits.tenantCallsAtOnce) own.inProgress += 1
       else await new Promise<void>((begin) => own.waiting.push(begin))
+      // Queries of libSQL hold the event loop, so one call begins in each of its turns, and other requests come between.
+      begun = begun.then(() => nextTurn())
+      await begun
       return () => {
         const next = own.waiting.shift()
-        // Queries of libSQL hold the event loop, so the requests of others come first.
-        if (next !== undefined) setImmediate(next)
-        else own.inProgress -= 1
+        if (next === undefined) own.inProgress -= 1
+        else next()
         if (own.inProgress === 0) calls.delete(tenant)
       }
     },

@@ -30,25 +30,33 @@ export interface Found<Row> {
 type SearchedTable = 'parent_agents' | 'llm_models'
 type Condition = ExpressionWrapper<Tables, SearchedTable, SqlBool>
 
-/** Finds the ids of one page and the count of all hits, by one scan of the rows of one tenant. Rows without an order come by id. */
-export async function searchTenant<Column extends string>(
+/**
+ * Finds the ids of one page and the count of all hits, both of one moment, by scans of the rows of one tenant. Without an order, or among
+ * equals, rows come by id.
+ */
+export function searchTenant<Column extends string>(
   db: RawDatabase,
   { table, tenantId, search }: { table: SearchedTable; tenantId: string; search: Search<Column> },
 ): Promise<Found<number>> {
   const { searchValue, filter, sort, limit, offset } = search
-  const scan = db
-    .selectFrom(table)
-    .select(['id', 'tenant_id'])
-    .where('tenant_id', '=', tenantId)
-    .where((where) => conditionOf(where, filter))
-    // The text is last, because it costs most.
-    .$if(searchValue !== undefined, (rows) => rows.where(positionOf(searchValue ?? '', db), '>', 0))
-  const hits = await sort
-    .reduce((rows, { column, direction }) => rows.orderBy(columnOf(column), direction), scan)
-    .orderBy('id')
-    .execute()
-  for (const hit of hits) requireTenant(hit.tenant_id, tenantId)
-  return { rows: hits.slice(offset, offset + limit).map(({ id }) => id), count: hits.length }
+  const snapshot = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  return snapshot.execute(async (tx) => {
+    const hits = tx
+      .selectFrom(table)
+      .where('tenant_id', '=', tenantId)
+      .where((where) => conditionOf(where, filter))
+      // The text is last, because it costs most.
+      .$if(searchValue !== undefined, (rows) => rows.where(positionOf(searchValue ?? '', tx), '>', 0))
+    const { first, last, ...total } = await hits
+      .select(({ fn }) => [fn.countAll().as('count'), fn.min('tenant_id').as('first'), fn.max('tenant_id').as('last')])
+      .executeTakeFirstOrThrow()
+    const count = Number(total.count)
+    const page = sort.reduce((rows, { column, direction }) => rows.orderBy(columnOf(column), direction), hits)
+    const rows =
+      count > offset ? await page.select(['id', 'tenant_id']).orderBy('id').limit(limit).offset(offset).execute() : []
+    for (const tenant of [first, last, ...rows.map((row) => row.tenant_id)]) requireTenant(tenant, tenantId)
+    return { rows: rows.map(({ id }) => id), count }
+  })
 }
 
 /** Throws if a query returned the row of another tenant, because it lost its tenant predicate. */
