@@ -1,11 +1,11 @@
+import { type Call, callOf } from './bearer/call.ts'
 import { refusesRetry } from './bearer/challenge.ts'
-import { replayable } from './bearer/resend.ts'
-import { settingsOf } from './bearer/settings.ts'
-import { allowedTargets, type BearerTargets, hasUserInfo, pageUrl, type TargetOf } from './bearer/targets.ts'
-import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from './config/check-options.ts'
+import { allowedTargets, type BearerTargets, forbidden, hasUserInfo, pageUrl, type TargetOf } from './bearer/targets.ts'
+import { checkNames } from './config/check-options.ts'
 import { invalid } from './config/invalid.ts'
-import { AgentAuthError, isAgentAuthError } from './errors.ts'
+import { isAgentAuthError } from './errors.ts'
 import { discardBody } from './internal/discard-body.ts'
+import { abortedError } from './internal/timeouts.ts'
 import type { AccessTokenSource } from './session.ts'
 import { isTokenText } from './tokens.ts'
 
@@ -19,35 +19,36 @@ export type BearerFetchOptions = BearerTargets & {
   readonly elsewhere?: 'pass' | 'reject' | undefined
 }
 
-const optionKinds: OptionKinds<BearerFetchOptions> = {
-  baseUrl: 'string',
-  origins: 'list',
-  allowHttpHosts: 'list',
-  fetch: 'function',
-  elsewhere: { oneOf: ['pass', 'reject'] },
-}
-
-const sourceKind: OptionKind = { methods: ['getAccessToken'], example: 'createSession(config)' }
+const optionNames: readonly (keyof BearerFetchOptions)[] = [
+  'baseUrl',
+  'origins',
+  'allowHttpHosts',
+  'fetch',
+  'elsewhere',
+]
 
 /**
  * Returns a `fetch` that adds `Authorization: Bearer …` to requests under `baseUrl` or `origins`, and to no other request. It
  * retries a 401 once with a newer token and the same bytes, unless its Bearer challenge says `insufficient_scope` or
- * `invalid_request` (bearer/challenge.ts). A request with its own `Authorization` is sent as it is. That one, and
+ * `invalid_request`. A request with its own `Authorization` is sent as it is. That one, and
  * one whose body cannot be sent twice, is not retried. The request's `signal` ends its wait for a token as well, but no refresh that
  * other calls share. `source` is a session, or the text of a user session token, which
  * cannot be refreshed. The call rejects as `fetch` does, with the codes of `getAccessToken`, or with `origin_forbidden`.
  * Throws `config_invalid`. RFC 6750 sections 2.1 and 3.1, specification section 5.
  */
 export function createBearerFetch(source: AccessTokenSource | string, options: BearerFetchOptions): typeof fetch {
-  if (typeof source !== 'string') checkArgument('source, the first argument,', source, sourceKind)
-  const own = checkOptions('createBearerFetch', options, optionKinds)
   const tokens = typeof source === 'string' ? fixedToken(source) : source
-  const onElsewhere = own.elsewhere === 'reject' ? tokenMayNotGo : own.baseUrl ? rejectPathOfPage : undefined
+  if (typeof Object(tokens).getAccessToken !== 'function')
+    invalid('source, the first argument, must be an object with getAccessToken, such as createSession(config)')
+  const own = checkNames('createBearerFetch', options, optionNames)
+  const { elsewhere = 'pass' } = own
+  if (elsewhere !== 'pass' && elsewhere !== 'reject') invalid('elsewhere must be pass or reject')
+  const onElsewhere = elsewhere === 'reject' ? tokenMayNotGo : own.baseUrl ? rejectPathOfPage : undefined
   return bearerFetch(tokens, { targetOf: allowedTargets(own), fetch: own.fetch, onElsewhere })
 }
 
 export interface Sending {
-  /** Says which requests get the token, and what to send for them. */
+  /** Says which requests get the token. */
   readonly targetOf: TargetOf
   readonly fetch: typeof fetch | undefined
   /** Called for a request that must not carry the token. If it does not throw, the request is sent without the token. */
@@ -57,54 +58,49 @@ export interface Sending {
 /** Does the work of `createBearerFetch` for callers that have checked the options. */
 export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof fetch {
   const { targetOf, fetch: injected, onElsewhere } = sending
-  // Most calls send the same token, and its check and a new text for the header are a tenth of the cost of a call.
-  let checked: string | undefined
-  let authorization = ''
   return async (input, init) => {
     const send = injected ?? fetch
-    const target = targetOf(input)
-    if (target === undefined) {
+    const call = callOf(targetOf, input, init)
+    if (!call) {
       if (hasUserInfo(input)) throw forbidden('A URL must not hold a user name or password.')
       onElsewhere?.(input)
       return send(input, init)
     }
-    const request = typeof target === 'string' ? undefined : target
-    const settings = settingsOf(init, request)
-    const headers = new Headers(settings.headers ?? request?.headers)
     // The caller's own header wins: the request is sent as it is, and its 401 is returned without a retry.
-    if (headers.has('authorization')) return send(target, init)
-    const { signal = request?.signal } = settings
-    settings.headers = headers
-    // Prepared before any wait, because later changes by the caller belong to its next call. `again` is missing, or resolves to
-    // undefined, for a body that cannot be sent twice, such as a stream over the limit (resend.ts). Its 401 is returned.
-    const replay = replayable(target, settings)
+    if (call.headers.has('authorization')) return send(...call.first)
+    const token = await firstToken(tokens, call)
+    call.headers.set('authorization', `Bearer ${token}`)
+    const { again, release } = call.keep()
     let response: Response | undefined
-    let token: string | undefined
     try {
-      const current = await tokens.getAccessToken({ signal })
-      if (!authorization || current !== checked) authorization = `Bearer ${checkToken(current)}`
-      checked = token = current
-      headers.set('authorization', authorization)
-      response = await send(replay.input, replay.init)
+      response = await send(...call.first)
       if (response.status !== 401 || refusesRetry(response.headers)) return response
-      // The platform removes the header in a redirect to another origin, and keeps it within the origin, also outside of `baseUrl`
-      // (docs/bearer.md). In both cases the 401 is not that of an allowed URL.
+      // The platform removes the header in a redirect to another origin, and keeps it within the origin, also outside of `baseUrl`.
+      // In both cases the 401 is not that of an allowed URL.
       if (response.redirected && !(response.url && targetOf(response.url))) return response
-      const newer = await newerToken(tokens, { rejected: token, signal })
-      const again = newer === token ? undefined : await replay.again?.()
-      if (!again) return response
-      headers.set('authorization', `Bearer ${newer}`)
+      const newer = await newerToken(tokens, { rejected: token, signal: call.signal })
+      const second = newer === token ? undefined : await again(`Bearer ${newer}`)
+      if (!second) return response
       discardBody(response)
-      return await send(again.input, { ...again.init, headers })
+      return await send(...second)
     } catch (error) {
       if (response) discardBody(response)
-      // If there is a token, `send` has the body, and `newerToken` has replaced its error by the reason of the signal already.
-      if (token !== undefined) throw error
-      replay.discard?.()
-      throw reasonOf(error, signal)
+      throw error
     } finally {
-      replay.release?.()
+      release?.()
     }
+  }
+}
+
+/** Cancels a body that is not sent, so that its source is closed. */
+async function firstToken(source: AccessTokenSource, { signal, body }: Call): Promise<string> {
+  try {
+    if (signal?.aborted) throw abortedError()
+    return checkToken(await source.getAccessToken({ signal }))
+  } catch (error) {
+    const reason = reasonOf(error, signal)
+    if (body instanceof ReadableStream) body.cancel(reason).catch(() => {})
+    throw reason
   }
 }
 
@@ -115,10 +111,6 @@ function rejectPathOfPage(input: Parameters<typeof fetch>[0]): void {
 
 function tokenMayNotGo(): never {
   throw forbidden('The token may not go to this URL. Check baseUrl or origins.')
-}
-
-function forbidden(message: string): AgentAuthError {
-  return new AgentAuthError('origin_forbidden', message)
 }
 
 /** Returns a source of one token, for a user session token, which stays the same after a 401. */

@@ -1,4 +1,4 @@
-import { maxChallengeLength } from '../internal/limits.ts'
+const maxChallengeLength = 8_192
 
 /** Matches a parameter with its quoted or plain value, or a scheme with at most one opaque value. */
 const item =
@@ -8,7 +8,7 @@ const errorsOfTheRequest: readonly (string | undefined)[] = ['insufficient_scope
 
 /**
  * Returns whether a 401 says that a newer token would not help: a Bearer challenge with `insufficient_scope` or `invalid_request`.
- * Without a readable challenge (`maxChallengeLength`, 8,192 characters) the token counts as expired. RFC 6750 section 3.1, RFC 9110
+ * Without a readable challenge the token counts as expired. RFC 6750 section 3.1, RFC 9110
  * section 11.6.1.
  */
 export function refusesRetry(headers: Headers): boolean {

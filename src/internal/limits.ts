@@ -31,10 +31,6 @@ export const maxReportedOrigins = 64
 
 // Requests and token responses.
 
-/** How many URLs a bearer fetch remembers for each base. Requests repeat, and an app has a few dozen endpoints. */
-export const maxRememberedUrls = 64
-/** How long a remembered URL may be, in characters, because a query can hold a whole document. */
-export const maxRememberedUrlLength = 2_048
 /** The longest wait that `Retry-After` can ask for, in milliseconds, so that a wrong header does not stop an app for a day. */
 export const maxRetryAfterMs = 300_000
 
@@ -66,12 +62,6 @@ export const maxBusyResponses = 4
 export const maxEndedSignIns = 256
 /** How many access tokens a session remembers, so that it knows which sign-in a refused one came from. */
 export const maxRememberedTokens = 16
-/** How often a path is decoded in the search for `..`. A path that still has encoded bytes after that gets no token. */
-export const maxPathDecodings = 4
-/** How much of a body is kept for the second request after a 401, in bytes. */
-export const maxReplayBytes = 1_048_576
-/** The longest `WWW-Authenticate` header that is parsed, in characters, because a server controls it. */
-export const maxChallengeLength = 8_192
 /** How long a login may take from `startLogin` to its callback, in milliseconds. A sign-in with two factors takes minutes. */
 export const maxLoginMs = 600_000
 /** Time limits of one token request, in milliseconds. Users do not wait for more than a minute. */

@@ -36,12 +36,10 @@ describe('the same bytes', () => {
     ['a DataView', (send, url) => send(url, post(new DataView(bytes(1_000).buffer, 5, 30))), 30],
     ['a Blob', (send, url) => send(url, post(new Blob([bytes(1_000)], { type: 'image/png' }))), 1_000],
     ['a Blob of 2 MiB', (send, url) => send(url, post(new Blob([bytes(2 * mebibyte)]))), 2 * mebibyte],
-    ['a small stream', (send, url) => send(url, streamed(10_000)), 10_000],
-    ['an empty stream', (send, url) => send(url, streamed(0)), 0],
-    ['a stream of 1 MiB', (send, url) => send(url, streamed(mebibyte)), mebibyte],
     ['a Request with a string', (send, url) => send(new Request(url, post('{"a":1}'))), 7],
     ['a Request with bytes', (send, url) => send(new Request(url, post(bytes(1_000)))), 1_000],
     ['a Request with a stream', (send, url) => send(new Request(url, streamed(10_000))), 10_000],
+    ['a Request of 1 MiB', (send, url) => send(new Request(url, streamed(mebibyte))), mebibyte],
     ['a Request without a body', (send, url) => send(new Request(url, { method: 'DELETE' })), 0],
     ['a Request and a body beside it', (send, url) => send(new Request(url, post('old')), { body: bytes(100) }), 100],
     ['a Request and a stream beside it', (send, url) => send(new Request(url, post('old')), streamed(10_000)), 10_000],
@@ -108,8 +106,8 @@ describe('the same bytes', () => {
 
 describe('or not at all', () => {
   it.each<[kind: string, call: Call, size: number]>([
-    ['a stream of 1 MiB and a byte', (send, url) => send(url, streamed(mebibyte + 1)), mebibyte + 1],
-    ['a stream of 2 MiB', (send, url) => send(url, streamed(2 * mebibyte)), 2 * mebibyte],
+    ['a stream', (send, url) => send(url, streamed(10_000)), 10_000],
+    ['a Request of 1 MiB and a byte', (send, url) => send(new Request(url, streamed(mebibyte + 1))), mebibyte + 1],
     ['a Request of 2 MiB', (send, url) => send(new Request(url, post(bytes(2 * mebibyte)))), 2 * mebibyte],
     ['an async iterable', (send, url) => send(url, iterated(pieces())), 6],
     ['a Node stream', (send, url) => send(url, iterated(Readable.from(pieces()))), 6],
@@ -161,8 +159,8 @@ describe('or not at all', () => {
       },
     })
     try {
-      const init = post(unfinished, { duplex: 'half' } as RequestInit)
-      const response = await createBearerFetch(signed.session, { baseUrl: url })(url, init)
+      const request = new Request(url, post(unfinished, { duplex: 'half' } as RequestInit))
+      const response = await createBearerFetch(signed.session, { baseUrl: url })(request)
       expect({ status: response.status, text: await response.text() }).toEqual({ status: 401, text: 'too early' })
     } finally {
       end()
@@ -187,12 +185,101 @@ describe('or not at all', () => {
         baseUrl: wire.url,
         fetch: async () => new Response(null, { status }),
       })
-      expect((await send(wire.url, post(slow, { duplex: 'half' } as RequestInit))).status).toBe(status)
+      const request = new Request(wire.url, post(slow, { duplex: 'half' } as RequestInit))
+      expect((await send(request)).status).toBe(status)
       for (let turns = 0; turns < 5; turns++) await turn()
       const before = pulls
       for (let turns = 0; turns < 20; turns++) await turn()
       expect(pulls).toBe(before)
     }
+  })
+})
+
+it('a buffer that was transferred away reaches fetch as it is', async () => {
+  await start()
+  const buffer = bytes(10).buffer
+  const view = new Uint8Array(buffer)
+  structuredClone(buffer, { transfer: [buffer] })
+  for (const body of [buffer, view]) {
+    const sent: unknown[] = []
+    const send = createBearerFetch('token', {
+      baseUrl: wire.url,
+      fetch: async (_, init) => {
+        sent.push(init?.body)
+        return new Response()
+      },
+    })
+    await send(wire.url, post(body))
+    expect(sent[0]).toBe(body)
+  }
+})
+
+it.each(['text', 'session'])('a Request is used right after the call, also over a %s', async (kind) => {
+  await start()
+  const request = new Request(wire.url, post('x'))
+  const call = createBearerFetch(kind === 'text' ? 'token' : signed.session, { baseUrl: wire.url })(request)
+  expect(request.bodyUsed).toBe(true)
+  await call
+})
+
+describe('an aborted signal cancels a stream with its own reason', () => {
+  const reason = new Error('enough')
+  /** A stream without an end, and the reasons for which it was cancelled. */
+  function endless(): { body: ReadableStream<Uint8Array>; reasons: unknown[]; pulls(): number } {
+    const reasons: unknown[] = []
+    let pulls = 0
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        pulls += 1
+        await turn()
+        controller.enqueue(bytes(10))
+      },
+      cancel: (given) => void reasons.push(given),
+    })
+    return { body, reasons, pulls: () => pulls }
+  }
+
+  it('at once if it was aborted before', async () => {
+    await start()
+    const { body, reasons } = endless()
+    const init = post(body, { duplex: 'half', signal: AbortSignal.abort(reason) } as RequestInit)
+    const call = createBearerFetch('token', { baseUrl: wire.url })(wire.url, init)
+    expect(reasons).toEqual([reason])
+    await expect(call).rejects.toBe(reason)
+  })
+
+  it.each(['settings', 'Request'])('while a token is waited for, in %s', async (where) => {
+    await start()
+    const { body, reasons } = endless()
+    const leaving = new AbortController()
+    const source = {
+      getAccessToken: ({ signal }: { signal?: AbortSignal | null } = {}) =>
+        new Promise<string>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
+    }
+    const init = post(body, { duplex: 'half', signal: leaving.signal } as RequestInit)
+    const send = createBearerFetch(source, { baseUrl: wire.url })
+    const call = where === 'settings' ? send(wire.url, init) : send(new Request(wire.url, init))
+    leaving.abort(reason)
+    await expect(call).rejects.toBe(reason)
+    await expect.poll(() => reasons).toEqual([reason])
+  })
+
+  it('during the upload as fetch does, and no more is read then', async () => {
+    await start()
+    async function upload(send: typeof fetch): Promise<unknown> {
+      const { body, reasons, pulls } = endless()
+      const leaving = new AbortController()
+      const init = post(body, { duplex: 'half', signal: leaving.signal } as RequestInit)
+      const call = send(wire.url, init)
+      await expect.poll(pulls).toBeGreaterThan(5)
+      leaving.abort(reason)
+      await expect(call).rejects.toBe(reason)
+      for (let turns = 0; turns < 20; turns++) await turn()
+      const before = pulls()
+      for (let turns = 0; turns < 20; turns++) await turn()
+      return { reasons, later: pulls() - before }
+    }
+    expect(await upload(createBearerFetch(signed.session, { baseUrl: wire.url }))).toEqual(await upload(fetch))
   })
 })
 

@@ -63,7 +63,7 @@ describe('a Request through the bearer fetch', () => {
         const bearer = library.createBearerFetch(tokens, { baseUrl: `${location.origin}/api` })
         const url = `${location.origin}/api/bearer`
         await bearer(new Request(url, { referrerPolicy }))
-        await bearer(new Request(url, { referrerPolicy }), { method: 'POST', body: 'x' })
+        await bearer(new Request(url, { referrerPolicy, method: 'POST', body: 'x' }))
         return location.href
       }, referrerPolicy)
       const expected = { 'no-referrer': undefined, origin: `${origin}/`, 'unsafe-url': referers }[referrerPolicy]
