@@ -1,6 +1,5 @@
-import type { Check } from './check-shape.ts'
-import { isRecord, isText, oneOf, optional } from './check-shape.ts'
-import { unknownNameText } from './near-name.ts'
+import * as z from 'zod/mini'
+import { problemText, strict } from './issue-text.ts'
 import type { Permission } from './permission-names.ts'
 import { clientAdminPermission, permissionNames } from './permission-names.ts'
 
@@ -28,46 +27,27 @@ export interface AccessChange {
   permissions?: Record<string, (Permission | typeof clientAdminPermission)[]> | undefined
 }
 
-const permissionsAllowed = [...permissionNames, clientAdminPermission]
+const billed = z.optional(z.enum(['needed', 'not-needed']))
 
-/** The members of a change, each with the check of its values and with the values that the message names. */
-const members: Record<keyof AccessChange, [check: Check, allowed: string]> = {
-  billing: [oneOf('active', 'inactive'), 'active or inactive'],
-  endpointBilling: [optional(oneOf('needed', 'not-needed')), 'needed or not-needed'],
-  approval: [oneOf('approved', 'unapproved'), 'approved or unapproved'],
-  surfaces: [listOf(isText), 'a list of strings such as ["api"]'],
-  permissions: [listOf(oneOf(...permissionsAllowed)), `a list of ${permissionsAllowed.join(', ')}`],
-}
+/** Whether each endpoint needs active billing. */
+export const endpointBilling: z.ZodMiniType<NonNullable<AccessChange['endpointBilling']>> = strict({
+  getParentAgentContextVariables: billed,
+  searchParentAgents: billed,
+  createParentAgent: billed,
+  searchLlmModels: billed,
+} satisfies Record<EndpointId, typeof billed>) as never
 
-/** Returns a copy of the change. Throws a TypeError for any other value, because a misspelt member would change nothing. */
+export const accessChange: z.ZodMiniType<AccessChange> = strict({
+  billing: z.optional(z.record(z.string(), z.enum(['active', 'inactive']))),
+  endpointBilling: z.optional(endpointBilling),
+  approval: z.optional(z.record(z.string(), z.enum(['approved', 'unapproved']))),
+  surfaces: z.optional(z.record(z.string(), z.array(z.string()))),
+  permissions: z.optional(z.record(z.string(), z.array(z.enum([...permissionNames, clientAdminPermission])))),
+})
+
+/** Returns a copy of the change. Throws a TypeError for any other value. */
 export function readAccessChange(value: unknown): AccessChange {
-  const problem = changeProblem(value)
-  if (problem !== undefined) throw new TypeError(`invalid access: ${problem}`)
-  return structuredClone(value) as AccessChange
-}
-
-function changeProblem(value: unknown): string | undefined {
-  if (!isRecord(value)) return `it is an object with ${Object.keys(members).join(', ')}`
-  const unknown = Object.keys(value).find((name) => !Object.hasOwn(members, name))
-  if (unknown !== undefined) return unknownNameText(unknown, Object.keys(members))
-  return Object.entries(members)
-    .map(([name, [check, allowed]]) => memberProblem(name, value[name], { check, allowed }))
-    .find((problem) => problem !== undefined)
-}
-
-function memberProblem(
-  name: string,
-  value: unknown,
-  { check, allowed }: { check: Check; allowed: string },
-): string | undefined {
-  if (value === undefined) return undefined
-  if (!isRecord(value)) return `${name} must be an object`
-  const ids: readonly string[] = endpointIds
-  const unknown = name === 'endpointBilling' ? Object.keys(value).find((id) => !ids.includes(id)) : undefined
-  if (unknown !== undefined) return `${name}: ${unknownNameText(unknown, ids)}`
-  return Object.values(value).every(check) ? undefined : `each value of ${name} must be ${allowed}`
-}
-
-function listOf(check: Check): Check {
-  return (value) => Array.isArray(value) && value.every(check)
+  const read = accessChange.safeParse(value, { reportInput: true })
+  if (!read.success) throw new TypeError(`invalid access: ${problemText(read.error)}`)
+  return read.data
 }

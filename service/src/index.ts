@@ -9,7 +9,7 @@ export type {
   SeedModel,
   SeedPerson,
   SeedTenant,
-} from './seed-types.ts'
+} from './seed/seed-schema.ts'
 export { createService } from './server/create-service.ts'
 export { startService } from './server/start-service.ts'
 export type { Client, DevControls, Person, Service } from './service.ts'

@@ -1,5 +1,5 @@
 import type { AccessChange } from './access-change.ts'
-import type { Seed } from './seed-types.ts'
+import type { Seed } from './seed/seed-schema.ts'
 
 /** The options of `createService` and `startService`. Each has a default. */
 export interface ServiceOptions {

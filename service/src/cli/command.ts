@@ -1,67 +1,64 @@
+import { createRequire } from 'node:module'
 import { commandName } from '../command-name.ts'
 import { refuseDev } from '../config.ts'
+import { listed } from '../issue-text.ts'
 import { toolLimits } from '../limits.ts'
 import { startAlone } from '../server/start-service.ts'
 import type { Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import { refuseDataFile } from './data-file.ts'
-import { dataFlag } from './data-flag.ts'
 import { environmentText } from './env-block.ts'
 import { failureText } from './failures.ts'
+import type { OfflineCommand } from './offline.ts'
+import { runOffline } from './offline.ts'
 import type { Command, NameOf } from './read-command.ts'
 import { readCommand } from './read-command.ts'
-import { helpText, jsonLine, placesText, rosterText } from './texts.ts'
-import { packageVersion } from './version.ts'
+import { dataFlag, helpText, jsonLine, placesText, rosterText } from './texts.ts'
 
 /** `ok`: it was stopped, or printed a help text. `failed`: it could not start, or did not stop in time. `usage`: wrong arguments. */
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
 /** A command is loaded only if it is used, because loading takes most of a start. */
-const commands: Record<string, () => Promise<(args: string[]) => Promise<number>>> = {
-  clients: async () => (await import('./clients.ts')).clientsMain,
-  export: async () => (await import('./export.ts')).exportMain,
-  backup: async () => (await import('./backup.ts')).backupMain,
-  'reset-password': async () => (await import('./reset-password.ts')).resetPasswordMain,
+const commands: Record<string, () => Promise<OfflineCommand>> = {
+  clients: async () => (await import('./clients.ts')).clients,
+  export: async () => (await import('./export.ts')).exportData,
+  backup: async () => (await import('./backup.ts')).backup,
+  'reset-password': async () => (await import('./reset-password.ts')).resetPassword,
 }
 
 /** `agent-service …`; returns the exit code. */
 export async function commandMain(args: string[]): Promise<number> {
   if (args.some((arg) => arg === '--version' || arg === '-v')) {
-    process.stdout.write(`${packageVersion()}\n`)
+    const { version }: { version: string } = createRequire(import.meta.url)('agent-service/package.json')
+    process.stdout.write(`${version}\n`)
     return exitCodes.ok
   }
   const [word = '', ...rest] = args
   const load = Object.hasOwn(commands, word) ? commands[word] : undefined
-  return load === undefined ? startMain(args) : (await load())(rest)
+  return load === undefined ? startMain(args) : runOffline(await load(), rest)
 }
 
 async function startMain(args: string[]): Promise<number> {
   const command = readCommand(args, process.env)
-  if (typeof command === 'string') {
-    process.stderr.write(`agent-service: ${command}\nTry ${commandName()} --help\n`)
-    return exitCodes.usage
-  }
+  if (typeof command === 'string') return complain(`${command}\nTry ${commandName()} --help`)
   if (command.kind === 'help') {
     process.stdout.write(helpText)
     return exitCodes.ok
   }
   for (const warning of command.warnings) process.stderr.write(`agent-service: warning: ${warning}\n`)
-  const dev = command.nameOf('dev')
-  if (command.options.dev === 'on' && process.env.NODE_ENV === 'production') {
-    process.stderr.write(
-      `agent-service: ${dev} does not start with NODE_ENV=production: leave ${dev} out, or set another NODE_ENV\n`,
-    )
-    return exitCodes.usage
-  }
-  const problem = command.options.dev === 'on' ? refuseDev(command.options) : undefined
-  if (problem !== undefined) {
-    const [authUrl, baseUrl, host] = (['authUrl', 'baseUrl', 'host'] as const).map(command.nameOf)
-    process.stderr.write(
-      `agent-service: ${dev} does not start with this ${authUrl}, ${baseUrl} or ${host}: ${problem}\n`,
-    )
-    return exitCodes.usage
+  if (command.options.dev === 'on') {
+    const [dev, ...names] = (['dev', 'authUrl', 'baseUrl', 'host'] as const).map(command.nameOf)
+    if (process.env.NODE_ENV === 'production')
+      return complain(`${dev} does not start with NODE_ENV=production: leave ${dev} out, or set another NODE_ENV`)
+    const problem = refuseDev(command.options)
+    if (problem !== undefined) return complain(`${dev} does not start with this ${listed(names)}: ${problem}`)
   }
   return run(command)
+}
+
+function complain(problem: string): number {
+  process.stderr.write(`agent-service: ${problem}\n`)
+  return exitCodes.usage
 }
 
 async function run({ output, framework, opens, options, nameOf }: Command): Promise<number> {

@@ -1,6 +1,6 @@
 import { unreachedCodes } from '../store/engine/failures.ts'
 import type { Environment } from './read-options.ts'
-import { databaseOption } from './where-data.ts'
+import { databaseOption } from './read-options.ts'
 
 /** `pg` gives these errors no code. */
 const unreachedMessage = /^Connection terminated|^timeout exceeded when trying to connect/

@@ -1,9 +1,9 @@
 import { commandName } from '../command-name.ts'
-import type { Framework } from '../command-options.ts'
 import { randomSecret } from '../credentials/secrets.ts'
+import type { Framework } from '../options.ts'
 import type { Client, Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
-import { dataFlag } from './data-flag.ts'
+import { dataFlag } from './texts.ts'
 
 /**
  * Returns what an application needs, ready to paste. Pages get the public client alone, under the prefix that their

@@ -4,7 +4,7 @@ import { portFailureText } from '../server/port-failure.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import { databaseFailureText } from './database-failure.ts'
 import type { NameOf } from './read-command.ts'
-import { databaseOption } from './where-data.ts'
+import { databaseOption } from './read-options.ts'
 
 /** Returns why the command failed and what to do. */
 export function failureText(error: unknown, databaseUrl: string | undefined, nameOf: NameOf = flagNameOf): string {
@@ -23,16 +23,10 @@ export function failureText(error: unknown, databaseUrl: string | undefined, nam
 /** Names the options of `createServiceConfig` as the user of the command typed them. */
 function asTyped(message: string, databaseUrl: string | undefined, nameOf: NameOf): string {
   // Of the short names, such as `dev`, only the first word of a message is one.
-  return message.replace(/^[a-z]+\b|\b[a-z]+[A-Z]\w*/g, (name) => optionName(name, databaseUrl, nameOf) ?? name)
-}
-
-function optionName(name: string, databaseUrl: string | undefined, nameOf: NameOf): string | undefined {
-  if (name === 'databaseUrl' && databaseUrl !== undefined) return databaseOption(databaseUrl, process.env)
-  return isOption(name) ? nameOf(name) : undefined
-}
-
-function isOption(name: string): name is keyof ServiceOptions {
-  return Object.hasOwn(serviceOptions, name)
+  return message.replace(/^[a-z]+\b|\b[a-z]+[A-Z]\w*/g, (name) => {
+    if (name === 'databaseUrl' && databaseUrl !== undefined) return databaseOption(databaseUrl, process.env)
+    return Object.hasOwn(serviceOptions, name) ? nameOf(name as keyof ServiceOptions) : name
+  })
 }
 
 function flagNameOf(option: keyof ServiceOptions): string {

@@ -1,14 +1,10 @@
 import { parseArgs } from 'node:util'
-import type { Framework } from '../command-options.ts'
-import { commandOptions, frameworks } from '../command-options.ts'
 import { defaultPorts } from '../limits.ts'
-import { serviceOptions } from '../options.ts'
-import { refuseRedirectUri } from '../redirect-uris.ts'
+import type { Framework, Option } from '../options.ts'
+import { commandOptions, serviceOptions } from '../options.ts'
 import type { ServiceOptions } from '../service-options.ts'
-import { argumentProblem } from './argument-problem.ts'
 import type { Environment, FlagValues } from './read-options.ts'
-import { expectedByFlag, nameAsGiven, optionFlags, readOption, unknownVariables } from './read-options.ts'
-import { whereData } from './where-data.ts'
+import { argumentText, nameAsGiven, optionFlags, readLocation, readOption, unknownVariables } from './read-options.ts'
 
 export interface Command {
   kind: 'help' | 'start'
@@ -28,50 +24,34 @@ const flags = { ...optionFlags, help: { type: 'boolean', short: 'h' } } as const
 /** Reads the command, or what is wrong with its arguments and variables. A flag wins over a variable. */
 export function readCommand(args: string[], environment: Environment): Command | string {
   try {
-    const { values } = parseArgs({ args, options: flags, allowNegative: true })
-    const given = values as FlagValues
-    const isOn = (name: keyof typeof commandOptions): boolean =>
-      readOption(commandOptions[name], given, environment) === 'on'
-    const env = readOption(commandOptions.env, given, environment)
+    const given: FlagValues = parseArgs({ args, options: flags, allowNegative: true }).values
+    const read = <Value>(option: Option<Value>) => readOption(option, given, environment)
     const options = readServiceOptions(given, environment)
     const nameOf: NameOf = (option) => nameAsGiven(serviceOptions[option], given, environment)
-    const problem = refuseOptions(options, nameOf)
-    if (problem !== undefined) return problem
+    const { authPort, basePort } = options
+    if (authPort === basePort && authPort !== 0)
+      return `${nameOf('authPort')} and ${nameOf('basePort')} are both ${authPort}; they must differ`
     return {
       kind: given.help === true ? 'help' : 'start',
-      output: isOn('json') ? 'json' : isOn('quiet') ? 'nothing' : 'text',
-      framework: frameworks.find((known) => known === env),
-      opens: isOn('open') ? 'pages' : 'nothing',
+      output: read(commandOptions.json) === 'on' ? 'json' : read(commandOptions.quiet) === 'on' ? 'nothing' : 'text',
+      framework: read(commandOptions.env),
+      opens: read(commandOptions.open) === 'on' ? 'pages' : 'nothing',
       options,
       warnings: unknownVariables(environment),
       nameOf,
     }
   } catch (error) {
-    return argumentProblem(error, {
-      args,
-      flags: [...Object.keys(flags), 'version'],
-      words: ['clients', 'export', 'backup', 'reset-password'],
-      expectedBy: expectedByFlag,
-    })
+    return argumentText(error)
   }
 }
 
 function readServiceOptions(flags: FlagValues, environment: Environment): ServiceOptions {
   const { dataFile: _, databaseUrl: __, ...others } = serviceOptions
-  const read = Object.entries(others).map(([name, entry]) => [name, readOption(entry, flags, environment)])
+  const read = Object.entries(others).map(([name, option]) => [name, readOption<unknown>(option, flags, environment)])
   return {
     authPort: defaultPorts.auth,
     basePort: defaultPorts.base,
     ...Object.fromEntries(read.filter(([, value]) => value !== undefined)),
-    ...whereData(flags, environment),
+    ...readLocation(flags, environment),
   }
-}
-
-/** Returns a mistake that the configuration would report later, or without the name of the flag. */
-function refuseOptions({ authPort, basePort, redirectUris = [] }: ServiceOptions, nameOf: NameOf): string | undefined {
-  const badUri = redirectUris.map(refuseRedirectUri).find((problem) => problem !== undefined)
-  if (badUri !== undefined) return `${nameOf('redirectUris')}: ${badUri}`
-  return authPort === basePort && authPort !== 0
-    ? `${nameOf('authPort')} and ${nameOf('basePort')} are both ${authPort}; they must differ`
-    : undefined
 }

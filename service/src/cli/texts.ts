@@ -3,10 +3,11 @@ import { commandName } from '../command-name.ts'
 import type { ThrottlePolicy } from '../credentials/throttle.ts'
 import { throttlePolicies } from '../credentials/throttle-policies.ts'
 import { credentialLimits, limits } from '../limits.ts'
+import type { Option } from '../options.ts'
+import { commandOptions, serviceOptions } from '../options.ts'
 import type { Client, Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
-import { dataFlag } from './data-flag.ts'
-import { optionsHelp } from './options-help.ts'
+import { shellWord } from '../shell-word.ts'
 
 export const helpText: string = `agent-service: the Agent Management Service on this machine
 
@@ -50,6 +51,26 @@ Other limits
   taking a response      closed after ${limits.stalledResponseMs / 1_000} s without progress
 `
 
+function optionsHelp(): string {
+  const indent = `\n${' '.repeat(25)}`
+  return [...Object.values<Option>(serviceOptions), ...Object.values<Option>(commandOptions)]
+    .map(({ flag, value, kind, standard, meaning }) => {
+      const head = `  --${flag}${value === undefined ? '' : ` ${value}`}`
+      const first = head.length < 24 ? head.padEnd(25) : `${head}${indent}`
+      const text = asTyped(`${meaning}${kind === 'list' ? '; repeatable' : ''} (default: ${standard})`)
+      return `${first}${text.replace(/(.{1,100})(?: |$)/g, `$1${indent}`).trimEnd()}\n`
+    })
+    .join('')
+}
+
+/** Names options as flags, and removes the backticks of the README. */
+function asTyped(text: string): string {
+  return text.replace(/`([^`]+)`/g, (_, name: string) => {
+    const entry = Object.entries<Option>(serviceOptions).find(([option]) => option === name)?.[1]
+    return entry === undefined ? name : `--${entry.flag}`
+  })
+}
+
 function limitText({ freeFailures, firstDelayMs, longestDelayMs, stop }: ThrottlePolicy): string {
   const end = stop === undefined ? '' : `; after ${stop.failures} one a day`
   return `${freeFailures} failures, then delays from ${firstDelayMs / 1_000} s to ${longestDelayMs / 60_000} min${end}`
@@ -57,6 +78,11 @@ function limitText({ freeFailures, firstDelayMs, longestDelayMs, stop }: Throttl
 
 export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string {
   return `${JSON.stringify({ authUrl, baseUrl, people, clients })}\n`
+}
+
+/** Returns the flag of the data file for a command to copy. It shows no URL of PostgreSQL, because that may hold a password. */
+export function dataFlag({ dataFile }: ServiceOptions): string {
+  return dataFile === undefined ? '' : ` --data ${shellWord(dataFile)}`
 }
 
 /** Returns names and secrets for the terminal, the only place that shows them (S-084). */

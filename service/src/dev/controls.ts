@@ -1,7 +1,7 @@
 import type { ServiceContext } from '../context.ts'
 import { hashToken, randomToken } from '../credentials/secrets.ts'
+import { firstNames } from '../issue-text.ts'
 import { lifetimes } from '../lifetimes.ts'
-import { listOfNames } from '../near-name.ts'
 import { fillDatabase } from '../seed/fill-database.ts'
 import type { World } from '../seed/world.ts'
 import type { DevControls } from '../service.ts'
@@ -15,7 +15,7 @@ import { applyEndpointBilling, setAccess } from './set-access.ts'
 
 /** Returns the message about an email address that no account has. */
 export function unknownAccountText(emails: readonly string[]): string {
-  return `no account has this email address; there are ${listOfNames(emails)}`
+  return `no account has this email address; there are ${firstNames(emails)}`
 }
 
 /** Makes the dev controls. A user session token, which only they issue, lives `sessionTokenMs`, 12 hours. */

@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import * as z from 'zod/mini'
 import type { AccessChange } from '../access-change.ts'
-import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../check-shape.ts'
 import { hasMediaType, jsonMembers, readAtMost } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
+import { strict } from '../issue-text.ts'
 import { toolLimits } from '../limits.ts'
-import { nearName } from '../near-name.ts'
 import type { DevControls } from '../service.ts'
 import type { FaultRule } from '../state/faults.ts'
 import type { Logins } from '../state/login-traces.ts'
@@ -22,10 +22,10 @@ interface DevAppOptions {
   logins: Logins
 }
 
-interface ClockChange {
-  state?: 'running' | 'frozen'
-  advanceMs?: number
-}
+const clockChange = strict({
+  state: z.optional(z.enum(['running', 'frozen'])),
+  advanceMs: z.optional(z.int().check(z.gte(0))),
+})
 
 const mediaType = 'application/json'
 /** The dev page and its forms, which are for a browser. */
@@ -59,10 +59,8 @@ function refuseControl(c: Context<HttpEnvironment>, app: Hono<HttpEnvironment>):
   if (allowed.length > 0)
     return c.json({ error: `use ${allowed.join(' or ')} ${c.req.path}` }, 405, { Allow: allowed.join(', ') })
   const names = [...new Set(controls.map(({ path }) => path.slice(1)))]
-  const meant = nearName(name, names)
   const shown = /^[\w-]{1,24}$/.test(name) ? `/_dev/${name}` : 'here'
-  const advice = meant === undefined ? `use ${names.join(', ')}` : `did you mean ${meant}?`
-  return c.json({ error: `there is no control ${shown}; ${advice}` }, 404)
+  return c.json({ error: `there is no control ${shown}; use ${names.join(', ')}` }, 404)
 }
 
 function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
@@ -77,8 +75,8 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
     return c.json({ nowMs: dev.nowMs(), ...roster() })
   })
   app.post('/clock', async (c) => {
-    const body = await readJson(c)
-    if (!isClockChange(body) || !setClock(dev, body as ClockChange)) return refuse(c, clockHelp)
+    const { data: change } = clockChange.safeParse(await readJson(c))
+    if (change === undefined || Object.keys(change).length === 0 || !setClock(dev, change)) return refuse(c, clockHelp)
     return c.json(time())
   })
   app.post('/expire', async (c) => {
@@ -91,14 +89,8 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
   })
 }
 
-/** Returns whether the body changes the clock. An unknown member makes it invalid. */
-function isClockChange(body: unknown): boolean {
-  const isShaped = object({ state: optional(oneOf('running', 'frozen')), advanceMs: optional(wholeNumber(0)) })(body)
-  return isShaped && isRecord(body) && (body.state !== undefined || body.advanceMs !== undefined)
-}
-
 /** Returns false if the clock cannot be moved so far. */
-function setClock(dev: DevControls, { state, advanceMs }: ClockChange): boolean {
+function setClock(dev: DevControls, { state, advanceMs }: z.infer<typeof clockChange>): boolean {
   try {
     dev.advance(advanceMs ?? 0)
   } catch {
@@ -111,19 +103,20 @@ function setClock(dev: DevControls, { state, advanceMs }: ClockChange): boolean 
 
 function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
   const personNamed = (email: unknown) =>
-    isText(email) ? roster().people.find((person) => person.email === email.toLowerCase()) : undefined
+    typeof email === 'string' ? roster().people.find((person) => person.email === email.toLowerCase()) : undefined
   const unknownAccount = () => unknownAccountText(roster().people.map((person) => person.email))
   app.post('/session-token', async (c) => {
     const email = emailIn(await readJson(c))
     const person = personNamed(email)
-    if (person === undefined) return refuse(c, isText(email) ? unknownAccount() : 'send {"email": "…"} of an account')
+    if (person === undefined)
+      return refuse(c, typeof email === 'string' ? unknownAccount() : 'send {"email": "…"} of an account')
     return c.json({ token: await dev.mintSessionToken(person.email) })
   })
   app.post('/auto-approve', async (c) => {
     const email = emailIn(await readJson(c))
     const person = personNamed(email)
     if (person === undefined && email !== null)
-      return refuse(c, isText(email) ? unknownAccount() : 'send {"email": "…"} of an account, or null')
+      return refuse(c, typeof email === 'string' ? unknownAccount() : 'send {"email": "…"} of an account, or null')
     dev.autoApprove(person?.email)
     return c.json({ nowMs: dev.nowMs() })
   })
@@ -179,5 +172,5 @@ function refuse(c: Context<HttpEnvironment>, problem: string): Response {
 }
 
 function emailIn(body: unknown): unknown {
-  return isRecord(body) ? body.email : undefined
+  return (body as { email?: unknown } | undefined | null)?.email
 }

@@ -1,7 +1,7 @@
 import type { AccessChange, EndpointId } from '../access-change.ts'
 import { readAccessChange } from '../access-change.ts'
 import type { ServiceContext } from '../context.ts'
-import { listOfNames } from '../near-name.ts'
+import { firstNames } from '../issue-text.ts'
 import { transact } from '../store/engine/transact.ts'
 import { listAccounts, setPermissions } from '../store/tables/accounts.ts'
 import { changeApproval } from '../store/tables/clients.ts'
@@ -45,5 +45,5 @@ function entries<Value>(record: Record<string, Value> | undefined): [string, Val
 }
 
 function unknown(what: 'tenant' | 'client' | 'person', name: string, known: readonly string[]): TypeError {
-  return new TypeError(`there is no ${what} ${JSON.stringify(name.slice(0, 40))}; there are ${listOfNames(known)}`)
+  return new TypeError(`there is no ${what} ${JSON.stringify(name.slice(0, 40))}; there are ${firstNames(known)}`)
 }

@@ -1,5 +1,5 @@
-import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from '../seed-types.ts'
 import type { SeedRows } from '../store/read-seed-rows.ts'
+import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from './seed-schema.ts'
 
 /**
  * Returns data as a seed that names every id, time and default, so that its export is the same text again (A-93). It has the hashes

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Seed, SeedClient, SeedModel, SeedPerson } from '../seed-types.ts'
 import { demoModels } from './demo-models.ts'
+import type { Seed, SeedClient, SeedModel, SeedPerson } from './seed-schema.ts'
 
 /** Returns the tenant of an entry, which may leave it out if the seed has one. */
 export function tenantOf({ tenants }: Seed, { tenant }: { tenant?: string | undefined }): string {

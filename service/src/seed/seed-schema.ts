@@ -1,18 +1,13 @@
 import * as z from 'zod'
-import { endpointIds } from '../access-change.ts'
+import { endpointBilling } from '../access-change.ts'
 import { descriptionText, nameText, storableText } from '../api/text.ts'
+import { unknownMember } from '../issue-text.ts'
 import { credentialLimits } from '../limits.ts'
-import { unknownNameText } from '../near-name.ts'
 import { clientAdminPermission, permissionNames } from '../permission-names.ts'
-import type { Seed, SeedAgent, SeedClient, SeedModel, SeedPerson, SeedTenant } from '../seed-types.ts'
 import { seedLimits } from './seed-limits.ts'
 
-/** Refuses members that it does not name, with the one that was probably meant. The seed is then refused as a whole. */
 function object<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
-  return z.strictObject(shape, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys' ? unknownNameText(issue.keys[0] ?? '', Object.keys(shape)) : undefined,
-  })
+  return z.strictObject(shape, unknownMember(shape))
 }
 
 function pattern(expression: RegExp, message: string): z.ZodString {
@@ -26,7 +21,7 @@ const texts = z.record(z.string(), z.unknown())
 const instant = z.iso.datetime({ precision: 3, error: 'must be a time such as 2026-01-01T00:00:00.000Z' })
 const keyedHash = pattern(/^[\w-]{43}$/, 'must be a hash as an export writes it')
 
-const seedTenant: z.ZodType<SeedTenant> = object({
+const seedTenant = object({
   id: tenant,
   name: nameText().optional(),
   activity: activity.optional(),
@@ -39,7 +34,7 @@ const passwordHash = pattern(
 )
 const { leastPasswordCharacters, passwordCharacters } = credentialLimits
 
-const seedPerson: z.ZodType<SeedPerson> = object({
+const seedPerson = object({
   id: pattern(/^person_[\w-]{1,64}$/, 'must be person_ and 1 to 64 letters, digits, hyphens or underscores').optional(),
   tenant: tenant.optional(),
   email: pattern(/^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,189}$/u, 'must be an email address'),
@@ -60,7 +55,7 @@ const seedPerson: z.ZodType<SeedPerson> = object({
 const { leastSecretCharacters, secretCharacters } = seedLimits
 const secretText = `must have ${leastSecretCharacters} to ${secretCharacters} letters, digits, or . _ ~ -`
 
-const seedClient: z.ZodType<SeedClient> = object({
+const seedClient = object({
   clientId: pattern(
     /^(?!person_)[A-Za-z0-9][\w.-]{0,63}$/,
     'must have 1 to 64 letters, digits, or . _ -, and not begin with person_',
@@ -85,7 +80,7 @@ const seedClient: z.ZodType<SeedClient> = object({
     .optional(),
 })
 
-const seedModel: z.ZodType<SeedModel> = object({
+const seedModel = object({
   id: rowId.optional(),
   tenant: tenant.optional(),
   model_name: nameText(),
@@ -128,7 +123,7 @@ const contextGroup = object({
   output_schema: texts.nullable().optional(),
 })
 
-const seedAgent: z.ZodType<SeedAgent> = object({
+const seedAgent = object({
   id: rowId.optional(),
   tenant: tenant.optional(),
   agent_name: nameText(),
@@ -146,21 +141,42 @@ const seedAgent: z.ZodType<SeedAgent> = object({
   context_variables: z.array(contextGroup).optional(),
 }).meta({ anyOf: [{ required: ['parent_agent_type'] }, { required: ['parent_agent_type_key'] }] })
 
-const billingOfEndpoint = z.enum(['needed', 'not-needed']).optional()
-
-/** The schema of a seed file. `seed.schema.json` of the package is made from it. */
-export const seedSchema: z.ZodType<Seed> = object({
+const seedSchema = object({
   $schema: z.string().optional(),
   hashKey: keyedHash.optional(),
-  endpointBilling: object(
-    Object.fromEntries(endpointIds.map((id) => [id, billingOfEndpoint])) as Record<
-      (typeof endpointIds)[number],
-      typeof billingOfEndpoint
-    >,
-  ).optional(),
+  endpointBilling: z.optional(endpointBilling),
   tenants: z.array(seedTenant).min(1),
   people: z.array(seedPerson).optional(),
   clients: z.array(seedClient).optional(),
   models: z.array(seedModel).optional(),
   agents: z.array(seedAgent).optional(),
 })
+
+/** Returns a seed with the members in the order of the schema. Throws a ZodError. */
+export function parseSeed(value: unknown) {
+  return seedSchema.parse(value, { reportInput: true })
+}
+
+/** Returns the JSON Schema of a seed file, which is `seed.schema.json` of the package. */
+export function seedJsonSchema(): object {
+  return { title: 'Seed of agent-service', ...z.toJSONSchema(seedSchema, { io: 'input' }) }
+}
+
+/** The data that a service starts with. `tenant` may be left out where the seed has one tenant. */
+export type Seed = ReturnType<typeof parseSeed>
+/** A tenant of a seed. Users of an inactive one cannot sign in. */
+export type SeedTenant = Seed['tenants'][number]
+/** A user of a seed, with a password or the hash of one. Without both, a password is generated and printed. */
+export type SeedPerson = NonNullable<Seed['people']>[number]
+/** A client of a seed. A confidential one has a secret or hashes of secrets. Without both, a secret is generated and printed. */
+export type SeedClient = NonNullable<Seed['clients']>[number]
+/** A model of a seed, with the names of the specification (2.4). */
+export type SeedModel = NonNullable<Seed['models']>[number]
+/** An agent of a seed, with the names of the specification (2.2). Members that are absent have the defaults of a new agent. */
+export type SeedAgent = NonNullable<Seed['agents']>[number]
+/** Configuration of an agent (2.3). */
+export type SeedConfigs = NonNullable<SeedAgent['configs']>
+/** A context variable group (2.5). */
+export type SeedContextGroup = NonNullable<SeedAgent['context_variables']>[number]
+/** A context variable (2.6). */
+export type SeedContextVariable = NonNullable<SeedContextGroup['variables']>[number]

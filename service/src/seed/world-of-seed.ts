@@ -3,11 +3,11 @@ import { defaultConfigs, defaultContextGroups } from '../api/agents/agent-defaul
 import { agentTypeOf, keyOf } from '../api/agents/agent-key.ts'
 import { randomSecret } from '../credentials/secrets.ts'
 import { permissionNames } from '../permission-names.ts'
-import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from '../seed-types.ts'
 import type { NewContextGroup } from '../store/tables/tenant/context-groups.ts'
 import type { NewParentAgent } from '../store/tables/tenant/parent-agents.ts'
 import type { NumberedModel } from './seed-ids.ts'
 import { clientIdOf, derivedId, modelsOf, numbered, personIdOf, tenantOf } from './seed-ids.ts'
+import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from './seed-schema.ts'
 import type { World, WorldClient, WorldPerson } from './world.ts'
 
 /** The time of what has none in the seed, so that two starts are alike (A-91). */

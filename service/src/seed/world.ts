@@ -1,7 +1,9 @@
-import type { Activity, Seed } from '../seed-types.ts'
 import type { NewContextGroup } from '../store/tables/tenant/context-groups.ts'
 import type { NewLlmModel } from '../store/tables/tenant/llm-models.ts'
 import type { NewParentAgent } from '../store/tables/tenant/parent-agents.ts'
+import type { Seed } from './seed-schema.ts'
+
+type Activity = 'active' | 'inactive'
 
 /** All that a database is filled with: ids, times and defaults are decided. Without a seed it is the demo data. */
 export interface World {

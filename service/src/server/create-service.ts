@@ -1,6 +1,5 @@
-import { isText } from '../check-shape.ts'
 import type { ServiceConfig } from '../config.ts'
-import { checkIsObject, createServiceConfig } from '../config.ts'
+import { createServiceConfig } from '../config.ts'
 import type { ServiceContext } from '../context.ts'
 import { loadKeys } from '../credentials/keys.ts'
 import { createPasswords } from '../credentials/passwords.ts'
@@ -11,8 +10,8 @@ import { createDevApp, refuseDevControls } from '../dev/dev-app.ts'
 import { readRoster } from '../dev/roster.ts'
 import { applyEndpointBilling, setAccess } from '../dev/set-access.ts'
 import { fillDatabase, isFilled, requireSameSeed } from '../seed/fill-database.ts'
+import type { Seed } from '../seed/seed-schema.ts'
 import type { World } from '../seed/world.ts'
-import type { Seed } from '../seed-types.ts'
 import type { DevControls, Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import { createAutoApproval } from '../state/auto-approved-user.ts'
@@ -38,7 +37,6 @@ export interface Assembly {
 
 /** Creates the service in this process, without a port. */
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
-  checkIsObject('createService', options)
   return (await assemble(options)).service
 }
 
@@ -98,7 +96,7 @@ async function addParts(context: ServiceContext, worlds: Worlds): Promise<Assemb
       roster = await readRoster(store.db, world)
     },
     autoApprove(email: string | undefined) {
-      if (email !== undefined && !isText(email))
+      if (email !== undefined && typeof email !== 'string')
         throw new TypeError('autoApprove needs an email address as text, or undefined')
       const wanted = email?.toLowerCase()
       const emails = roster.people.map((person) => person.email)

@@ -1,4 +1,4 @@
-import { checkIsObject, listeningHost } from '../config.ts'
+import { checkOptions, listeningHost } from '../config.ts'
 import type { Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import type { Assembly } from './create-service.ts'
@@ -17,8 +17,8 @@ export function startAlone(options: ServiceOptions): Promise<Service> {
   return start(options, 'alone')
 }
 
-async function start(options: ServiceOptions, process: ProcessUse): Promise<Service> {
-  checkIsObject('startService', options)
+async function start(given: ServiceOptions, process: ProcessUse): Promise<Service> {
+  const options = checkOptions(given)
   const { authPort = 0, basePort = 0 } = options
   if (authPort !== 0 && authPort === basePort)
     throw new RangeError(`authPort and basePort are both ${authPort}; they must differ`)

@@ -20,16 +20,16 @@ const mistakes: [unknown, string][] = [
   [{ permissions: { 'x@demo.example': [] } }, 'there is no person "x@demo.example"; there are ada@demo.example,'],
   [
     { permissions: { 'ada@demo.example': ['parent_agents.write'] } },
-    'invalid access: each value of permissions must be a list of api.access, parent_agents.read,',
+    'invalid access: permissions.…[0]: must be api.access, parent_agents.read,',
   ],
-  [{ billing: { demo: 'off' } }, 'invalid access: each value of billing must be active or inactive'],
-  [{ billing: 'inactive' }, 'invalid access: billing must be an object'],
+  [{ billing: { demo: 'off' } }, 'invalid access: billing.demo: must be active or inactive'],
+  [{ billing: 'inactive' }, 'invalid access: billing: must be an object'],
   [
     { endpointBilling: { createAgent: 'needed' } },
-    'invalid access: endpointBilling: createAgent is unknown; use getParentAgentContextVariables, searchParentAgents,',
+    'invalid access: endpointBilling.createAgent: is unknown; use getParentAgentContextVariables, searchParentAgents,',
   ],
-  [{ surfaces: { 'Demo public': 'api' } }, 'invalid access: each value of surfaces must be a list of strings'],
-  [{ billings: {} }, 'invalid access: billings is unknown; did you mean billing?'],
+  [{ surfaces: { 'Demo public': 'api' } }, 'invalid access: surfaces.…: must be a list'],
+  [{ billings: {} }, 'invalid access: billings: is unknown; use billing, endpointBilling'],
   [[], 'invalid access: '],
 ]
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { dataFlag } from '../../src/cli/data-flag.ts'
+import { dataFlag } from '../../src/cli/texts.ts'
 import { commandName } from '../../src/command-name.ts'
 
 interface Started {

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { lstat, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { serverUrl } from '../../../test/support/servers-client.ts'
-import { backupMain } from '../../src/cli/backup.ts'
-import { resetPasswordMain } from '../../src/cli/reset-password.ts'
+import { commandMain } from '../../src/cli/command.ts'
 import type { Service } from '../../src/index.ts'
 import {
   agentSearch,
@@ -49,15 +49,12 @@ async function run(args: string[], input = '', cwd = process.cwd()): Promise<Ran
 }
 
 /** The same without a process. */
-async function inProcess(
-  main: (args: string[]) => Promise<number>,
-  args: string[],
-): Promise<{ code: number; said: string }> {
+async function inProcess(args: string[]): Promise<{ code: number; said: string }> {
   const written: unknown[] = []
   const keep = (chunk: unknown): boolean => written.push(chunk) > 0
   const spies = [process.stdout, process.stderr].map((stream) => vi.spyOn(stream, 'write').mockImplementation(keep))
   try {
-    return { code: await main(args), said: written.join('') }
+    return { code: await commandMain(args), said: written.join('') }
   } finally {
     for (const spy of spies) spy.mockRestore()
   }
@@ -74,7 +71,7 @@ test('backup copies a data file under a running service, for its owner only, and
   const client = clientOf(service, 'Demo public')
   const { refresh_token: token } = await login(service, { client })
   const copy = join(folder, 'copy.db')
-  expect(await inProcess(backupMain, [copy, '--data', dataFile])).toEqual({ code: 0, said: `copied to ${copy}\n` })
+  expect(await inProcess(['backup', copy, '--data', dataFile])).toEqual({ code: 0, said: `copied to ${copy}\n` })
   expect((await stat(copy)).mode & 0o777).toBe(0o600)
   const restored = await startService({ dataFile: copy })
   onTestFinished(restored.close)
@@ -86,16 +83,16 @@ test('backup copies a data file under a running service, for its owner only, and
 test('backup overwrites nothing, and leaves nothing where it fails', async () => {
   const { folder, dataFile } = await folderWithService()
   const before = (await readdir(folder)).sort()
-  expect(await inProcess(backupMain, [dataFile, '--data', dataFile])).toEqual({
+  expect(await inProcess(['backup', dataFile, '--data', dataFile])).toEqual({
     code: 1,
     said: `agent-service: the file ${JSON.stringify(dataFile)} exists already; choose another path\n`,
   })
-  const { code, said } = await inProcess(backupMain, [join(folder, 'no', 'copy.db'), '--data', dataFile])
+  const { code, said } = await inProcess(['backup', join(folder, 'no', 'copy.db'), '--data', dataFile])
   expect({ code, said }).toEqual({ code: 1, said: expect.stringContaining('its folder does not exist') })
   const missing = join(folder, 'none.db')
-  expect(await inProcess(backupMain, [join(folder, 'copy.db'), '--data', missing])).toEqual({
+  expect(await inProcess(['backup', join(folder, 'copy.db'), '--data', missing])).toEqual({
     code: 1,
-    said: `agent-service: there is no data file ${JSON.stringify(missing)}\n`,
+    said: `agent-service: there is no data file ${JSON.stringify(missing)}; a start with --data creates it\n`,
   })
   expect((await readdir(folder)).sort()).toEqual(before)
 })
@@ -147,27 +144,37 @@ test('reset-password takes a password from the standard input, and does not prin
 })
 
 test.each([
-  ['backup', backupMain, [], 'backup takes the path of one new file'],
-  ['backup', backupMain, ['a', 'b', '--data', 'x'], 'backup takes the path of one new file'],
-  ['backup', backupMain, ['a'], 'backup needs --data SOURCE'],
-  ['backup', backupMain, ['a', '--date', 'x'], 'did you mean --data?'],
-  ['reset-password', resetPasswordMain, [], 'takes the email address of one user'],
-  ['reset-password', resetPasswordMain, [email], 'needs --data FILE or DATABASE_URL'],
-  ['reset-password', resetPasswordMain, [email, '--sdtin'], 'did you mean --stdin?'],
-])('%s (%#): wrong arguments are named, with exit code 2', async (name, main, args, problem) => {
-  const { code, said } = await inProcess(main, args)
+  ['backup', [], 'backup needs --data FILE'],
+  ['backup', ['a', 'b', '--data', 'x'], 'backup takes the path of one new file'],
+  ['backup', ['a', '--date', 'x'], "Unknown option '--date'"],
+  ['reset-password', ['--data', 'x'], 'takes the email address of one user'],
+  ['reset-password', [email], 'needs --data FILE or DATABASE_URL'],
+  ['reset-password', [email, '--sdtin'], "Unknown option '--sdtin'"],
+])('%s (%#): wrong arguments are named, with exit code 2', async (name, args, problem) => {
+  const { code, said } = await inProcess([name, ...args])
   expect({ code, said }).toEqual({ code: 2, said: expect.stringContaining(problem) })
   expect(said).toContain(`Try agent-service ${name} --help\n`)
 })
 
-test.each([
-  ['backup', backupMain],
-  ['reset-password', resetPasswordMain],
-] as const)('%s --help says what it does and its exit codes', async (name, main) => {
-  const { code, said } = await inProcess(main, ['--help'])
+test.each(['backup', 'reset-password', 'export'])('%s --help says what it does and its exit codes', async (name) => {
+  const { code, said } = await inProcess([name, '--help'])
   expect({ code, firstLine: said.split('\n')[0] }).toEqual({
     code: 0,
     firstLine: expect.stringContaining(`agent-service ${name}: `),
   })
   expect(said).toContain('Exit codes: 0')
+})
+
+test('export replaces no device, pipe or socket, such as /dev/null', async () => {
+  const { folder, dataFile } = await folderWithService()
+  const path = join(folder, 's')
+  const server = createServer().listen(path)
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { code, said } = await inProcess(['export', '--data', dataFile, '--out', path])
+  expect({ code, said }).toEqual({
+    code: 1,
+    said: `agent-service: the export could not be written to ${JSON.stringify(path)} (no file); nothing was changed there\n`,
+  })
+  expect((await lstat(path)).isSocket()).toBe(true)
 })

@@ -119,7 +119,7 @@ test('the buttons of the dev page set each refusal of the API and take it back',
   const refused = await press('permissions', { name: 'ada@demo.example', permissions: 'all' })
   expect({
     status: refused.status,
-    hasMessage: refused.html.includes('each value of permissions must be a list of api.access, '),
+    hasMessage: refused.html.includes('must be api.access, parent_agents.read, '),
   }).toEqual({ status: 422, hasMessage: true })
 })
 

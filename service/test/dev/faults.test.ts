@@ -138,41 +138,22 @@ test('POST /_dev/faults adds, DELETE clears, the journal names the fault, reset 
   expect((await search()).status).toBe(200)
 })
 
-const effects = 'effect must be reset, truncate, drop-after-commit, {"status": 200 to 599} or {"delayMs": 0 to 60000}'
-const status = 'effect.status must be a whole number from 200 to 599'
-const headers = 'effect.headers must be an object of header names and ASCII strings'
-const delay = 'effect.delayMs must be a whole number from 0 to 60000'
-const shape = 'send {"match": {…}, "effect": …, "times": n}'
-
-const path = 'match.path must be a string that begins with /, with * only at its end'
+const effects = 'effect: must be reset, truncate, drop-after-commit, {"status": 200 to 599} or {"delayMs": 0 to 60000}'
+const path = 'match.path: must begin with /, with * only at its end'
 const mistakes: [unknown, string][] = [
   [{}, effects],
   [{ effect: 'explode' }, effects],
-  [{ effect: {} }, effects],
-  [{ effect: { status: 99 } }, status],
-  [{ effect: { status: 600 } }, status],
-  [{ effect: { status: 200.5 } }, status],
-  [{ effect: { status: 200, headers: 'x: 1' } }, headers],
-  [{ effect: { status: 200, headers: { x: 1 } } }, headers],
-  [{ effect: { status: 200, boby: 'x' } }, 'effect.boby is unknown; did you mean body?'],
-  [{ effect: { delayMs: -1 } }, delay],
-  [{ effect: { delayMs: 3_600_000 } }, delay],
-  [{ effect: { delayMs: 1, status: 200 } }, 'effect.status is unknown; use delayMs'],
-  [{ effect: { status: 200, headers: { 'x y': '1' } } }, headers],
-  [{ effect: { status: 200, headers: { x: 'a\r\nb' } } }, headers],
-  [{ effect: 'reset', times: 0 }, 'times must be a whole number from 1'],
-  [{ effect: 'reset', match: [] }, 'match must be an object with method, path or origin'],
-  [{ effect: 'reset', match: { method: 1 } }, 'match.method must be a string such as POST'],
+  [{ effect: { status: 200.5 } }, 'effect.status: must be a whole number from 200 to 599'],
+  [{ effect: { delayMs: 3_600_000 } }, 'effect.delayMs: must be a whole number from 0 to 60000'],
+  [{ effect: { delayMs: 1, status: 200 } }, effects],
+  [{ effect: { status: 200, headers: { x: 'a\r\nb' } } }, 'effect.headers.x: must be ASCII'],
+  [{ effect: 'reset', times: 0 }, 'times: needs at least 1'],
   [{ effect: 'reset', match: { path: 'elsewhere' } }, path],
-  [{ effect: 'reset', match: { path: 1 } }, path],
   [{ effect: 'reset', match: { path: '/api/*/search' } }, path],
-  [{ effect: 'reset', match: { path: '/api/**' } }, path],
-  [{ effect: 'reset', match: { origin: 'elsewhere' } }, 'match.origin must be auth or base'],
-  [{ effect: 'reset', match: { url: '/' } }, 'match.url is unknown; use method, path, origin'],
-  [{ effect: 'reset', math: {} }, 'math is unknown; did you mean match?'],
-  [{ effect: 'reset', 'a secret': 1 }, 'a member is unknown; use match, effect, times'],
-  ['reset', shape],
-  [[], shape],
+  [{ effect: 'reset', match: { origin: 'elsewhere' } }, 'match.origin: must be auth or base'],
+  [{ effect: 'reset', match: { url: '/' } }, 'match.url: is unknown; use method, path, origin'],
+  [{ effect: 'reset', 'a secret': 1 }, '…: is unknown; use match, effect, times'],
+  ['reset', 'must be an object'],
 ]
 
 test.each(mistakes)('%j is no fault rule, and the message names the member and its values', async (rule, problem) => {

@@ -13,15 +13,15 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** The message about a seed file, from its line on. */
+/** The message about a seed file, without its name. */
 async function messageOf(text: string | Uint8Array, name = 'seed.yaml'): Promise<string> {
   const file = join(folder, name)
   await writeFile(file, text)
   const error: unknown = await loadSeed(file).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(SeedError)
   const { message } = error as SeedError
-  expect(message.startsWith(`${file}:`)).toBe(true)
-  return message.slice(file.length + 1)
+  expect(message.startsWith(`${file}: `)).toBe(true)
+  return message.slice(file.length + 2)
 }
 
 const head = 'tenants:\n  - id: acme\n'
@@ -31,215 +31,190 @@ const secrets = `[{id: secret_a, hash: ${'a'.repeat(43)}, created_at: 2026-01-01
 const model = (id: number): string => `  - {id: ${id}, model_name: M, model_version: '1', provider: p}\n`
 
 test.each([
-  ['a cycle', 'tenants: &all\n  - id: acme\n    name: *all\n', '3:11: this alias is inside of what it stands for'],
-  ['an unknown anchor', `${head}    name: *nothing\n`, '3:11: this alias has no anchor before it'],
+  ['a cycle', 'tenants: &all\n  - id: acme\n    name: *all\n', 'tenants[0].name: must be text'],
   [
     'a misspelt member',
     `${head}    biling: inactive\n`,
-    '3:5: tenants[0].biling: biling is unknown; did you mean billing?',
+    'tenants[0].biling: is unknown; use id, name, activity, billing',
   ],
-  ['a misspelt list', `${head}persons: []\n`, '3:1: persons: persons is unknown; use $schema, hashKey'],
-  ['a tenant twice', `${head}  - id: acme\n`, '3:5: tenants[1].id: the same id as tenants[0]'],
+  ['a misspelt list', `${head}persons: []\n`, 'persons: is unknown; use $schema, hashKey'],
+  ['a tenant twice', `${head}  - id: acme\n`, 'tenants[1].id: the same id as tenants[0]'],
   [
     'an email address twice, in other letters',
     `${head}people:\n  - email: a@acme.example\n  - email: A@acme.example\n`,
-    '5:5: people[1].email: the same email as people[0]',
+    'people[1].email: the same email as people[0]',
   ],
   [
     'a client id twice',
     `${head}clients:\n  - clientId: web\n${client}  - clientId: web\n${client}`,
-    '7:5: clients[1].clientId: the same clientId as clients[0]',
+    'clients[1].clientId: the same clientId as clients[0]',
   ],
   [
     'two clients of one name without ids',
     `${head}clients:\n  - tenant: acme\n${client}  - tenant: acme\n${client}`,
-    '7:5: clients[1].clientId: the same clientId as clients[0]',
+    'clients[1].clientId: the same clientId as clients[0]',
   ],
   [
     'two agents with one key',
     `${head}agents:\n  - agent_name: My agent\n${agent}  - agent_name: my_agent\n${agent}`,
-    '7:5: agents[1].agent_name: the same agent_name as agents[0]',
+    'agents[1].agent_name: the same agent_name as agents[0]',
   ],
   [
     'a short password',
     `${head}people:\n  - email: a@x.example\n    password: short\n`,
-    '5:5: people[0].password: must have 8',
+    'people[0].password: must have 8',
   ],
   [
     'a short secret',
     `${head}clients:\n  - kind: confidential\n    clientSecret: too-short\n${client}`,
-    '5:5: clients[0].clientSecret: must have 32 to 256',
+    'clients[0].clientSecret: must have 32 to 256',
   ],
   [
     'a secret of a public client',
     `${head}clients:\n  - clientSecret: ${'x'.repeat(32)}\n${client}`,
-    '4:5: clients[0].clientSecret: a public client has no secret',
+    'clients[0].kind: a public client has no secret',
   ],
   [
     'localhost',
     `${head}clients:\n  - name: Web\n    redirectUris: [http://localhost/cb]\n`,
-    '5:20: clients[0].redirectUris[0]: "http://localhost/cb"',
+    'clients[0].redirectUris[0]: "http://localhost/cb"',
   ],
   [
     'one redirect URI of two',
     `${head}clients:\n  - name: Web\n    redirectUris:\n      - https://a.example/cb\n      - http://a.example/cb\n`,
-    '7:9: clients[0].redirectUris[1]: "http://a.example/cb" cannot be a redirect URI: use https',
+    'clients[0].redirectUris[1]: "http://a.example/cb" cannot be a redirect URI: use https',
   ],
   [
     'a redirect URI twice',
     `${head}clients:\n  - name: Web\n    redirectUris: [https://a.example/, https://b.example/, https://a.example/]\n`,
-    '5:60: clients[0].redirectUris[2]: a redirect URI is repeated; list each one once',
+    'clients[0].redirectUris[2]: a redirect URI is repeated; list each one once',
   ],
   [
     'a client without redirect URIs',
     `${head}clients:\n  - name: Web\n    redirectUris: []\n`,
-    '5:5: clients[0].redirectUris: register 1 to 10 redirect URIs',
+    'clients[0].redirectUris: register 1 to 10 redirect URIs',
   ],
   [
     'a client with a blank name',
     `${head}clients:\n  - redirectUris: [https://a.example/]\n    name: " "\n`,
-    '5:5: clients[0].name: the name must have 1 to 100 characters',
+    'clients[0].name: the name must have 1 to 100 characters',
   ],
   [
     'a hash without its key',
     `${head}people:\n  - email: a@x.example\n    passwordHash: hmac-sha256$${'a'.repeat(43)}\n`,
     'needs the hashKey',
   ],
-  ['a number for a text', `${head}    name: 7\n`, '3:5: tenants[0].name: must be text; write it in quotes'],
-  ['an unknown tenant', `${head}people:\n  - email: a@x.example\n    tenant: acmee\n`, 'did you mean acme?'],
+  ['a number for a text', `${head}    name: 7\n`, 'tenants[0].name: must be text; write it in quotes'],
+  [
+    'an unknown tenant',
+    `${head}people:\n  - email: a@x.example\n    tenant: acmee\n`,
+    'people[0].tenant: there is no such tenant',
+  ],
   [
     'an unknown model',
     `${head}agents:\n  - agent_name: A\n    llm_model: 99\n${agent}`,
-    '5:5: agents[0].llm_model: the tenant has no model with',
+    'agents[0].llm_model: the tenant has no model with',
   ],
   [
     'an agent without a tenant, of which there are two',
     `${head}  - id: globex\nagents:\n  - agent_name: A\n${agent}`,
-    '5:5: agents[0]: needs a tenant, because there are several',
+    'agents[0]: needs a tenant, because there are several',
   ],
   [
     'a user id twice',
     `${head}people:\n  - {id: person_a, email: a@x.example}\n  - {id: person_a, email: b@x.example}\n`,
-    '5:6: people[1].id: the same id as people[0]',
+    'people[1].id: the same id as people[0]',
   ],
   [
     'a secret id twice',
     `${head}clients:\n  - secrets: [&s {id: secret_a, hash: ${'a'.repeat(43)}, created_at: 2026-01-01T00:00:00.000Z}, *s]\n    kind: confidential\n${client}`,
-    'clients[0].secrets[1].id: another secret has this id',
+    'secrets of clients[1].id: the same id as secrets of clients[0]',
   ],
-  ['a model id twice', `${head}models:\n${model(1)}${model(1)}`, '5:6: models[1].id: the same id as models[0]'],
+  ['a model id twice', `${head}models:\n${model(1)}${model(1)}`, 'models[1].id: the same id as models[0]'],
   [
     'an agent id twice',
     `${head}agents:\n  - agent_name: A\n    id: 1\n${agent}  - agent_name: B\n    id: 1\n${agent}`,
-    '9:5: agents[1].id: the same id as agents[0]',
+    'agents[1].id: the same id as agents[0]',
   ],
   [
     'two forms of a password',
     `${head}people:\n  - email: a@x.example\n    password: '12345678'\n    passwordHash: hmac-sha256$${'a'.repeat(43)}\n`,
-    '6:5: people[0].passwordHash: give password or passwordHash, not both',
+    'people[0].passwordHash: give password or passwordHash, not both',
   ],
   [
     'two forms of a secret',
     `hashKey: ${'a'.repeat(43)}\n${head}clients:\n  - kind: confidential\n    clientSecret: ${'x'.repeat(32)}\n    secrets: ${secrets}\n${client}`,
-    '7:5: clients[0].secrets: give clientSecret or secrets, not both',
+    'clients[0].secrets: give clientSecret or secrets, not both',
   ],
   [
     'hashes of secrets without their key',
     `${head}clients:\n  - kind: confidential\n    secrets: ${secrets}\n${client}`,
-    '5:5: clients[0].secrets: needs the hashKey of its export',
+    'clients[0].secrets: needs the hashKey of its export',
   ],
   [
     'an agent without a type',
     `${head}agents:\n  - agent_name: A\n    description: x\n`,
-    '4:5: agents[0]: needs parent_agent_type or parent_agent_type_key',
+    'agents[0]: needs parent_agent_type or parent_agent_type_key',
   ],
   [
     'a type and the key of another one',
     `${head}agents:\n  - agent_name: A\n    parent_agent_type_key: other\n${agent}`,
-    '5:5: agents[0].parent_agent_type_key: is not the key of parent_agent_type',
+    'agents[0].parent_agent_type_key: is not the key of parent_agent_type',
   ],
   [
     'a model by id and by name',
     `${head}agents:\n  - agent_name: A\n    llm_model: 1\n    llm_model_name: Aurora\n${agent}`,
-    '6:5: agents[0].llm_model_name: give llm_model or llm_model_name, not both',
+    'agents[0].llm_model_name: give llm_model or llm_model_name, not both',
   ],
   [
     'a name of no model',
     `${head}agents:\n  - agent_name: A\n    llm_model_name: Aurorra\n${agent}`,
-    '5:5: agents[0].llm_model_name: the tenant has no model of this name; did you mean Aurora?',
+    'agents[0].llm_model_name: the tenant has no model of this name',
   ],
   [
     'a name of two models',
     `${head}models:\n${model(1)}${model(2)}agents:\n  - agent_name: A\n    llm_model_name: M\n${agent}`,
-    '8:5: agents[0].llm_model_name: several models have this name; give llm_model',
+    'agents[0].llm_model_name: several models have this name; give llm_model',
   ],
   [
     'a model of another tenant',
     `${head}  - id: globex\nmodels:\n${model(1).replace('{', '{tenant: globex, ')}agents:\n  - agent_name: A\n    tenant: acme\n    llm_model: 1\n${agent}`,
-    '9:5: agents[0].llm_model: the tenant has no model with this id',
+    'agents[0].llm_model: the tenant has no model with this id',
   ],
   [
     'an unknown permission',
     `${head}people:\n  - email: a@x.example\n    permissions: [api.acces]\n`,
-    '5:19: people[0].permissions[0]: must be api.access or',
+    'people[0].permissions[0]: must be api.access, ',
   ],
   [
     'an unknown endpoint',
     `${head}endpointBilling: {searchAgents: needed}\n`,
-    '3:19: endpointBilling.searchAgents: searchAgents is unknown; ',
+    'endpointBilling.searchAgents: is unknown; use ',
   ],
-  ['a missing member', `${head}people:\n  - name: Ada\n`, '4:5: people[0].email: is missing'],
-  ['a misspelt list that is needed', 'tenant: []\n', '1:1: tenant: tenant is unknown; did you mean tenants?'],
-  ['no tenant', 'people: []\n', '1:1: tenants: is missing'],
-  ['another kind of value', `${head}    billing: paid\n`, '3:5: tenants[0].billing: must be active or inactive'],
-  ['two documents', `${head}---\n${head}`, 'not valid YAML: write one document, without ---'],
-  ['a member twice in YAML', `${head}    id: globex\n`, '3:5: not valid YAML: Map keys must be unique'],
-  [
-    'a member twice in JSON',
-    '{"tenants": [{"id": "a",\n  "id": "b"}]}',
-    '2:3: tenants[0].id: this member is there twice',
-  ],
-  [
-    'JSON with a place',
-    '{"tenants": [{"id": "a"}],\n "people": [{"email": 1}]}',
-    '2:14: people[0].email: must be text',
-  ],
-  ['JSON with a comma too many', '{"tenants": [{"id": "a"}], ,}', '1:28: not valid YAML'],
-  ['deep nesting in JSON', `${'['.repeat(20_000)}${']'.repeat(20_000)}`, 'nested deeper than 32 levels'],
-  ['deep nesting in YAML', `${'['.repeat(2_000)} x ${']'.repeat(2_000)}`, 'nested deeper than 32 levels'],
-  [
-    'a text without its closing double quote',
-    `${head}    name: "Acme\n`,
-    '4:1: not valid YAML: Missing closing double quote',
-  ],
-  [
-    'a text without its closing single quote',
-    `${head}    name: 'Acme\n`,
-    '4:1: not valid YAML: Missing closing single quote',
-  ],
-  ['two members without a comma', 'tenants: [{"id" "a"}]\n', 'not valid YAML: Missing , or : between flow map items'],
-  [
-    'a template without quotes',
-    `${head}    name: {{ a.b }}\n`,
-    '3:11: not valid YAML: write a text that begins with { in quotes, such as "{{ … }}"',
-  ],
-])('%s is one error with its place', async (_, text, expected) => {
+  ['a missing member', `${head}people:\n  - name: Ada\n`, 'people[0].email: is missing'],
+  ['a misspelt list that is needed', 'tenant: []\n', 'tenant: is unknown; use $schema, hashKey'],
+  ['no tenant', 'people: []\n', 'tenants: is missing'],
+  ['another kind of value', `${head}    billing: paid\n`, 'tenants[0].billing: must be active or inactive'],
+  ['two documents', `${head}---\n${head}`, 'not valid YAML at line 3, column 1 (MULTIPLE_DOCS)'],
+  ['a member twice in YAML', `${head}    id: globex\n`, 'not valid YAML at line 3, column 5 (DUPLICATE_KEY)'],
+  ['deep nesting', `${'['.repeat(20_000)}${']'.repeat(20_000)}`, 'not valid YAML'],
+  ['a text without its closing quote', `${head}    name: "Acme\n`, 'not valid YAML at line 4, column 1 (MISSING_CHAR)'],
+  ['a template without quotes', `${head}    name: {{ a.b }}\n`, 'write texts that hold { } [ ] or a colon in quotes'],
+])('%s is one error with its path', async (_, text, expected) => {
   expect(await messageOf(text)).toContain(expected)
 })
 
 test.each([
-  ['{"tenants": [{"id": "a"}], ,}', '1:28: not valid JSON: Unexpected , in object'],
-  ['{"tenants": [\n  {"id": "a"}', '2:14: not valid JSON: list must end with a ]'],
-  ['{"tenants": [{"id": "a}]}', 'not valid JSON: Missing closing double quote'],
-])('a mistake in a .json file is one of JSON, with its place: %j', async (text, expected) => {
-  const message = await messageOf(text, 'seed.JSON')
-  expect(message).toContain(expected)
-  expect(message).not.toMatch(/yaml|flow|block/i)
+  ['{"tenants": [{"id": "a"}], ,}', 'not valid JSON at line 1, column 28'],
+  ['{"tenants": [\n  {"id": "a"}', 'not valid JSON at line 2, column 14'],
+  ['{"tenants": [{"id": 1}]}', 'tenants[0].id: must be text; write it in quotes'],
+])('a mistake in a .json file is one of JSON: %j', async (text, expected) => {
+  expect(await messageOf(text, 'seed.JSON')).toBe(expected)
 })
 
 test.each(['', ' \n\t\n', '\ufeff'])('a file without any text is empty: %j', async (text) => {
-  expect(await messageOf(text)).toBe(' the file is empty')
-  expect(await messageOf(text, 'seed.json')).toBe(' the file is empty')
+  expect(await messageOf(text)).toBe('the file is empty')
+  expect(await messageOf(text, 'seed.json')).toBe('the file is empty')
 })
 
 test('aliases may repeat a value many times, but not by powers', async () => {
@@ -253,7 +228,7 @@ test('aliases may repeat a value many times, but not by powers', async () => {
   const powers = Array.from({ length: 9 }, (_, level) => {
     return `x${level + 1}: &x${level + 1} [${Array.from({ length: 10 }, () => `*x${level}`).join(', ')}]\n`
   })
-  expect(await messageOf(`x0: &x0 [a, b]\n${powers.join('')}`)).toContain('aliases repeat too much')
+  expect(await messageOf(`x0: &x0 [a, b]\n${powers.join('')}`)).toContain('an alias in the YAML repeats too much')
 })
 
 test('no message quotes the file, because a piece of it may be a secret', async () => {
@@ -275,22 +250,15 @@ test('a file that is too large, no file and no text are named', async () => {
   await expect(loadSeed(file)).rejects.toThrow(`${file}: larger than the 32 MiB of a seed`)
   const none = join(folder, 'none.yaml')
   await expect(loadSeed(relative('.', none))).rejects.toThrow(
-    new SeedError(`there is no file ${JSON.stringify(none)}`, { file: relative('.', none) }),
+    new SeedError(`there is no file ${JSON.stringify(none)}`, relative('.', none)),
   )
   await expect(loadSeed(relative('.', folder))).rejects.toThrow(
-    new SeedError(`${JSON.stringify(folder)} is a folder; give the path of a file`, { file: relative('.', folder) }),
+    new SeedError(`${JSON.stringify(folder)} is a folder; give the path of a file`, relative('.', folder)),
   )
   expect(await messageOf(Uint8Array.of(0xff, 0xfe, 0x00))).toContain('not UTF-8')
   const large = `${head}    name: ${'x'.repeat(4_200_000)}`
-  expect(await messageOf(large)).toContain('neither valid JSON, nor YAML of at most 4 MiB')
-  expect(await messageOf(large, 'large-text.json')).toBe(' not valid JSON')
-})
-
-test('a text of many megabytes in JSON is named like a short one', async () => {
-  const name = 'x'.repeat(12_000_000)
-  expect(await messageOf(JSON.stringify({ tenants: [{ id: 'acme', name }] }))).toContain(
-    '1:26: tenants[0].name: at most 500 characters',
-  )
+  expect(await messageOf(large)).toContain('YAML is larger than 4 MiB; write the seed as a .json file')
+  expect(await messageOf(large, 'large-text.json')).toMatch(/^not valid JSON/)
 })
 
 test('of clients and of agents beyond the limits of a tenant, the first is named', () => {
@@ -301,14 +269,8 @@ test('of clients and of agents beyond the limits of a tenant, the first is named
   const agents = Array.from({ length: 10_001 }, (_, index) => {
     return { agent_name: `A ${index}`, description: 'x', parent_agent_type: 'T' }
   })
-  expect(checkSeed({ tenants, clients })).toEqual({
-    path: ['clients', 1_000],
-    text: 'a tenant has at most 1000 clients',
-  })
-  expect(checkSeed({ tenants, agents })).toEqual({
-    path: ['agents', 10_000],
-    text: 'a tenant has at most 10000 agents',
-  })
+  expect(() => checkSeed({ tenants, clients })).toThrow('clients[1000]: a tenant has at most 1000 clients')
+  expect(() => checkSeed({ tenants, agents })).toThrow('agents[10000]: a tenant has at most 10000 agents')
 })
 
 test('a seed in code is held to the same rules', async () => {
@@ -321,9 +283,7 @@ test('the command names members of a seed as the file does, also in a file with 
   const file = join(folder, 'log.yaml')
   await writeFile(file, `${head}clients:\n  - name: Web\n    redirectUris: http://127.0.0.1/callback\n`)
   const error: unknown = await loadSeed(relative('.', file)).catch((reason: unknown) => reason)
-  expect(failureText(error, undefined)).toBe(`${relative('.', file)}:5:5: clients[0].redirectUris: must be a list`)
-  expect(failureText(new SeedError('may not be empty', { file: 'log.yaml' }), undefined)).toBe(
-    'log.yaml: may not be empty',
-  )
+  expect(failureText(error, undefined)).toBe(`${relative('.', file)}: clients[0].redirectUris: must be a list`)
+  expect(failureText(new SeedError('may not be empty', 'log.yaml'), undefined)).toBe('log.yaml: may not be empty')
   expect(failureText(new SeedError('is other data'), undefined)).toBe('--seed: is other data')
 })
