@@ -143,6 +143,7 @@ async function visitClients(service: Service, page: Page, shoot: Shoot): Promise
 
 async function visitOthers(service: Service, page: Page, shoot: Shoot): Promise<void> {
   await page.goto(`${service.authUrl}/_dev`)
+  await page.getByText('Controls', { exact: true }).click()
   await page.getByRole('button', { name: 'Add the fault' }).click()
   await shoot('dev', page)
   await page

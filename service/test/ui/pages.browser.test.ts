@@ -347,15 +347,27 @@ test('with the keyboard alone, the dev page opens a login and makes its next sig
   const rule = { match: { path: '/auth/v1/sign-in' }, effect: 'reset', times: 1 }
   expect(service.dev.faults()).toEqual([rule])
   await page.getByRole('link', { name: 'All dev controls' }).press('Enter')
+  await page.locator('summary', { hasText: 'Requests' }).press('Enter')
   await page.getByRole('combobox', { name: 'Person' }).last().selectOption('ada@demo.example')
   await page.getByRole('button', { name: 'Filter' }).press('Enter')
   await page.waitForURL(/person=ada/)
   expect(await page.locator('#requests').textContent()).toContain('sign_in_succeeded')
 })
 
+test('the dev page shows the logins first and folds the rest, so that it fits on a screen and a half', async () => {
+  await page.setViewportSize({ width: 1_200, height: 800 })
+  await page.goto(`${service.authUrl}/_dev`)
+  expect(await page.getByRole('heading', { level: 2 }).first().textContent()).toBe('Logins')
+  expect(await page.locator('summary').allTextContents()).toEqual(['Controls', 'Requests', 'People', 'Clients'])
+  expect(await button('Freeze').isVisible()).toBe(false)
+  expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(1_200)
+})
+
 test('the dev page shows new requests by itself, keeps what is typed, and says when the service is gone', async () => {
   await page.clock.install()
   await page.goto(`${service.authUrl}/_dev`)
+  await page.getByText('Controls', { exact: true }).click()
+  await page.locator('summary', { hasText: 'Requests' }).press('Enter')
   await page.getByLabel('Minutes').fill('77')
   await fetch(`${service.authUrl}/auth/v1/authorize?client_id=nobody`)
   await page.clock.runFor(2_000)

@@ -1,5 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
+import type { Child } from 'hono/jsx'
 import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import type { Client, Person } from '../../service.ts'
 import type { ClockState } from '../../state/clock.ts'
@@ -41,13 +42,11 @@ interface DevPage {
 
 /** Shows the dev page. Its policy allows one script, and requests to its own origin. */
 export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise<Response> {
-  const { notice, baseUrl } = page
+  const { notice, baseUrl, filter } = page
   const children = (
     <>
       {notice === undefined ? null : <NoticeLine {...notice} />}
       <State {...page} />
-      <h2>Controls</h2>
-      <Controls {...page} />
       <p class="soft" id="live">
         Reload the page to see new requests.
       </p>
@@ -55,8 +54,12 @@ export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise
       <div id="logins" data-live="">
         <LoginList {...page} />
       </div>
-      <h2>Requests</h2>
-      <Journal {...page} />
+      <Folded title="Controls" open={notice !== undefined}>
+        <Controls {...page} />
+      </Folded>
+      <Folded title="Requests" open={filter.client !== '' || filter.person !== ''}>
+        <Journal {...page} />
+      </Folded>
       <Accounts {...page} />
       <p>
         <a href="/auth/v1/clients">Manage API clients</a> · <a href="/auth/v1/logout">Sign out</a> ·{' '}
@@ -67,6 +70,15 @@ export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise
   const script = { text: liveScript, hash: liveScriptHash }
   const status = notice?.kind === 'refused' ? 422 : 200
   return showPage(c, { status, title: 'Dev controls', width: 'wide', script, children })
+}
+
+function Folded({ title, open = false, children }: { title: string; open?: boolean; children: Child }) {
+  return (
+    <details open={open}>
+      <summary>{title}</summary>
+      {children}
+    </details>
+  )
 }
 
 function NoticeLine({ kind, text }: Notice) {
@@ -103,31 +115,33 @@ function Accounts({ people, clients }: DevPage) {
   const kept = <span class="soft">stored as a hash</span>
   return (
     <>
-      <h2>People</h2>
-      <p class="soft">Each can sign in to the clients of the same tenant only.</p>
-      <Table
-        label="People"
-        columns={['Email', 'Password', 'Tenant', 'Permissions']}
-        rows={people.map(({ email, password, tenant, permissions }) => [
-          email,
-          password === '' ? kept : <code>{password}</code>,
-          tenant,
-          permissions.join(', '),
-        ])}
-      />
-      <h2>Clients</h2>
-      <Table
-        label="Clients"
-        columns={['Name', 'Client id and secret', 'Redirect URIs']}
-        rows={clients.map(({ name, kind, clientId, clientSecret, redirectUris }) => [
-          name,
-          <>
-            <code>{clientId}</code>
-            {kind === 'public' ? null : clientSecret === undefined ? kept : <code>{clientSecret}</code>}
-          </>,
-          redirectUris.map((uri) => <code>{uri}</code>),
-        ])}
-      />
+      <Folded title="People">
+        <p class="soft">Each can sign in to the clients of the same tenant only.</p>
+        <Table
+          label="People"
+          columns={['Email', 'Password', 'Tenant', 'Permissions']}
+          rows={people.map(({ email, password, tenant, permissions }) => [
+            email,
+            password === '' ? kept : <code>{password}</code>,
+            tenant,
+            permissions.join(', '),
+          ])}
+        />
+      </Folded>
+      <Folded title="Clients">
+        <Table
+          label="Clients"
+          columns={['Name', 'Client id and secret', 'Redirect URIs']}
+          rows={clients.map(({ name, kind, clientId, clientSecret, redirectUris }) => [
+            name,
+            <>
+              <code>{clientId}</code>
+              {kind === 'public' ? null : clientSecret === undefined ? kept : <code>{clientSecret}</code>}
+            </>,
+            redirectUris.map((uri) => <code>{uri}</code>),
+          ])}
+        />
+      </Folded>
     </>
   )
 }
