@@ -4,6 +4,7 @@ import { lifetimeRanges } from './lifetimes.ts'
 import { defaultPorts, trustedProxies } from './limits.ts'
 import { isLoopback, isLoopbackAddress } from './loopback.ts'
 import { serviceOptions } from './options.ts'
+import { refuseRedirectUri } from './redirect-uris.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 type Optional = 'dataFile' | 'databaseUrl' | 'seed'
@@ -65,6 +66,8 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     throw new TypeError(
       'redirectUris adds to the demo clients alone; write the redirect URIs of other clients into the seed',
     )
+  const badUri = redirectUris.map(refuseRedirectUri).find((refusal) => refusal !== undefined)
+  if (badUri !== undefined) throw new TypeError(`redirectUris: ${badUri}`)
   // The permissions of group and others are removed from the file, and a folder has to keep them.
   if (dataFile !== undefined && statSync(dataFile, { throwIfNoEntry: false })?.isFile() === false)
     throw new TypeError(`dataFile ${JSON.stringify(dataFile)} is not a file; choose another path`)

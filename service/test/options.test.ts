@@ -101,7 +101,7 @@ test.each([
 })
 
 test.each([
-  [{ AGENT_SERVICE_REDIRECT_URI: 'javascript:x' }, /^AGENT_SERVICE_REDIRECT_URI takes https URIs/],
+  [{ AGENT_SERVICE_REDIRECT_URI: 'javascript:x' }, /^AGENT_SERVICE_REDIRECT_URI: /],
   [{ AGENT_SERVICE_AUTH_PORT: '4002' }, /^AGENT_SERVICE_AUTH_PORT and --base-port are both 4002/],
 ])('%o is refused with the name of the variable that it came from', (environment, text) => {
   expect(readCommand([], environment)).toMatch(text)

@@ -39,9 +39,8 @@ export async function authorize(c: Context<HttpEnvironment>): Promise<Response> 
   const redirectUri = verifiedRedirectUri(query, client)
   if (redirectUri === undefined) {
     const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
-    const clients = config.dev === 'on' ? await store.forTenant(client.tenantId).clients.list() : undefined
-    const known = clients === undefined ? undefined : { client, clients }
-    const fixes = unregisteredFix({ sent, authUrl: config.authUrl, known })
+    const shown = config.dev === 'on' ? client : undefined
+    const fixes = unregisteredFix(sent, { authUrl: config.authUrl, client: shown })
     return showError(c, 400, unregisteredText(sent), fixes)
   }
   return begin(c, client, readAuthorizationRequest(query, { client, redirectUri }))

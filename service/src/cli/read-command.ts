@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { defaultPorts } from '../limits.ts'
 import type { Framework, Option } from '../options.ts'
 import { commandOptions, serviceOptions } from '../options.ts'
+import { refuseRedirectUri } from '../redirect-uris.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import type { Environment, FlagValues } from './read-options.ts'
 import { argumentText, nameAsGiven, optionFlags, readLocation, readOption, unknownVariables } from './read-options.ts'
@@ -28,7 +29,9 @@ export function readCommand(args: string[], environment: Environment): Command |
     const read = <Value>(option: Option<Value>) => readOption(option, given, environment)
     const options = readServiceOptions(given, environment)
     const nameOf: NameOf = (option) => nameAsGiven(serviceOptions[option], given, environment)
-    const { authPort, basePort } = options
+    const { authPort, basePort, redirectUris = [] } = options
+    const badUri = redirectUris.map(refuseRedirectUri).find((problem) => problem !== undefined)
+    if (badUri !== undefined) return `${nameOf('redirectUris')}: ${badUri}`
     if (authPort === basePort && authPort !== 0)
       return `${nameOf('authPort')} and ${nameOf('basePort')} are both ${authPort}; they must differ`
     return {

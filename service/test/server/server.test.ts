@@ -417,7 +417,7 @@ test.each([
   [{ dev: 'on', authUrl: 'https://auth.example' }, 'the dev controls need loopback origins'],
   [{ dev: 'on', baseUrl: 'http://192.0.2.7:4002' }, 'the dev controls need loopback origins'],
   [{ dev: 'on', baseUrl: 'http://127.0.0.1.example' }, 'the dev controls need loopback origins'],
-  [{ redirectUris: 'http://127.0.0.1:8080/callback' }, 'redirectUris must be a list of https URIs, or http on'],
+  [{ redirectUris: 'http://127.0.0.1:8080/callback' }, 'redirectUris must be a list of URIs'],
   [{ allowedOrigins: 'http://127.0.0.1:8080' }, 'allowedOrigins must be a list of http or https origins'],
   [{ foo: 1 }, 'foo is not an option of agent-service; remove it, or correct its name. The README lists the options'],
   [{ 'postgresql://u:p@h': 1 }, /^one of the options is unknown; remove it, /],
