@@ -15,8 +15,7 @@ export function checkSeed(seed: Seed): void {
   refuseRepeated('people', people, 'id', (person) => personIdOf(seed, person))
   for (const [index, person] of people.entries()) checkPerson(['people', index], person, seed)
   refuseRepeated('clients', clients, 'clientId', (client) => clientIdOf(seed, client))
-  const secrets = clients.flatMap((client) => client.secrets ?? [])
-  refuseRepeated('secrets of clients', secrets, 'id', ({ id }) => id)
+  refuseRepeatedSecrets(clients)
   for (const [index, client] of clients.entries()) checkClient(['clients', index], client, seed)
   refuseMore('clients', seed, requestLimits.clientsPerTenant)
   refuseRepeated('models', models, 'id', ({ id }) => id)
@@ -50,6 +49,15 @@ function refuseRepeated<Item>(
     if (before !== undefined) refuse([list, index, member], `the same ${member} as ${list}[${before}]`)
     seen.set(key, index)
   }
+}
+
+function refuseRepeatedSecrets(clients: readonly SeedClient[]): void {
+  const seen = new Set<string>()
+  for (const [index, { secrets = [] }] of clients.entries())
+    for (const [at, { id }] of secrets.entries()) {
+      if (seen.has(id)) refuse(['clients', index, 'secrets', at, 'id'], 'another secret has this id')
+      seen.add(id)
+    }
 }
 
 function checkTenants(seed: Seed): void {

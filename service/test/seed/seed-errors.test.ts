@@ -128,7 +128,7 @@ test.each([
   [
     'a secret id twice',
     `${head}clients:\n  - secrets: [&s {id: secret_a, hash: ${'a'.repeat(43)}, created_at: 2026-01-01T00:00:00.000Z}, *s]\n    kind: confidential\n${client}`,
-    'secrets of clients[1].id: the same id as secrets of clients[0]',
+    'clients[0].secrets[1].id: another secret has this id',
   ],
   ['a model id twice', `${head}models:\n${model(1)}${model(1)}`, 'models[1].id: the same id as models[0]'],
   [
