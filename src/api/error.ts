@@ -63,8 +63,8 @@ export class AgentApiError extends AgentAuthError {
     Object.defineProperty(AgentApiError, 'name', { value: 'Error' })
   }
 
-  /** What the getters read. Private, so that nothing prints it. */
-  readonly #received: ReceivedResponse
+  /** What the getters read. A function, so that nothing prints it, and no private member, which a JS Proxy would not reach. */
+  declare private readonly received: () => ReceivedResponse
 
   constructor(
     code: AgentApiErrorCode,
@@ -74,37 +74,37 @@ export class AgentApiError extends AgentAuthError {
     const { response } = received
     const details = retryAfterMs === undefined ? undefined : { retryAfterMs }
     super(code, message, { retryable, status: response?.status, details })
-    this.#received = received
+    Object.defineProperty(this, 'received', { value: () => received, configurable: true })
   }
 
   /** The header `x-request-id` of the response, for the operator of the API. */
   get requestId(): string | undefined {
-    return this.#received.response?.headers.get('x-request-id') ?? undefined
+    return this.received().response?.headers.get('x-request-id') ?? undefined
   }
 
   /** The response, for its headers and URL. Its body has been read: see `body`. */
   get response(): Response | undefined {
-    return this.#received.response
+    return this.received().response
   }
 
   /** The text of the response's body. Absent if it was too long or broke off. It may quote the request. */
   get body(): string | undefined {
-    return this.#received.body
+    return this.received().body
   }
 
   /** The `error_type` of the envelope. Specification section 2.1. */
   get errorType(): string | undefined {
-    return this.#received.errorType
+    return this.received().errorType
   }
 
   /** The `error_message` of the envelope. Show it as text only. Specification section 2.1. */
   get errorMessage(): string | undefined {
-    return this.#received.errorMessage
+    return this.received().errorMessage
   }
 
   /** The faults of a `validation_failed`, in the order of the service; otherwise empty. */
   get faults(): readonly ValidationFault[] {
-    return this.#received.faults ?? []
+    return this.received().faults ?? []
   }
 
   /**

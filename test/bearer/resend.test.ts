@@ -395,13 +395,16 @@ describe('platforms whose classes do less', () => {
     }
     vi.stubGlobal('URLSearchParams', Params)
     const sent: string[] = []
-    const send = createBearerFetch(signed.session, {
-      baseUrl: wire.url,
-      fetch: async (_, init) => {
-        sent.push(String(init?.body))
-        return new Response(null, { status: 401 })
+    const send = createBearerFetch(
+      { getAccessToken: async ({ rejected = '' } = {}) => `${rejected}x` },
+      {
+        baseUrl: wire.url,
+        fetch: async (_, init) => {
+          sent.push(String(init?.body))
+          return new Response(null, { status: 401 })
+        },
       },
-    })
+    )
     await send(wire.url, post(new Params({ a: '1', b: '&' }) as unknown as BodyInit))
     expect(sent).toEqual(['a=1&b=%26', 'a=1&b=%26'])
   })
