@@ -15,7 +15,7 @@ export async function bundleForNode(options: {
   readonly external: string[]
   readonly plugins?: Plugin[]
 }): Promise<Bundle> {
-  // Below test/node_modules, where those that only tests install are found, and from there those of the repository.
+  // Inside the project, so that its packages are found.
   const cache = fileURLToPath(new URL('../node_modules/.cache/', import.meta.url))
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, 'agent-auth-'))
