@@ -3,18 +3,26 @@ import { originOf, targetsUnder } from '../bearer/targets.ts'
 import { bearerFetch, type Sending } from '../bearer.ts'
 import { invalid } from '../config/invalid.ts'
 import { type AuthConfig, configFrom } from '../config.ts'
+import { endSessionUrl } from '../end-session.ts'
 import { randomText } from '../internal/base64url.ts'
-import { maxReportedOrigins } from '../internal/limits.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
 import { loginRecords } from '../pending-logins.ts'
 import { sessionName } from '../session/record.ts'
 import type { SessionState } from '../session/state.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
-import { hint } from './developer-hint.ts'
+import { consoleListener, reportRefusals } from './developer-console.ts'
 import { loginFinisher } from './finish-login.ts'
 import { countAutomatic } from './login-loop.ts'
-import { type BrowserAuthOptions, checkAuthOptions, checkOrigin, type SignInOptions, signInOptions } from './options.ts'
+import {
+  type BrowserAuthOptions,
+  checkAuthOptions,
+  checkOrigin,
+  type SignInOptions,
+  type SignOutOptions,
+  signInOptions,
+  signOutOptions,
+} from './options.ts'
 import { untilShown } from './prerendering.ts'
 import { pageStorage } from './storage/pending-login-storage.ts'
 import { createTabSession } from './tabs/tab-session.ts'
@@ -29,16 +37,16 @@ export interface BrowserAuth {
   ready(): Promise<SessionState>
   /**
    * Sends the user to the authorization server, or opens it in a popup. A redirect resolves when the browser starts to leave, a
-   * popup when the user is signed in. Rejects with `insecure_context`, `config_invalid`, `storage_failed`, or `login_failed`
-   * for a third login without a click in five minutes. A popup also rejects with `popup_blocked`, `popup_closed`, `timeout`,
-   * `aborted` and the codes of a callback.
+   * popup when the user is signed in. Rejects with `insecure_context`, `config_invalid` (also for a redirect in a frame),
+   * `storage_failed`, or `login_failed` for a third login without a click in five minutes. A popup also rejects with
+   * `popup_blocked`, `popup_closed`, `timeout`, `aborted` and the codes of a callback.
    */
   signIn(options?: SignInOptions): Promise<void>
   /**
-   * Ends the session in all tabs, and a login that is being finished. Needs no network. Rejects with `storage_failed` if the
-   * record is still in the storage.
+   * Ends the session in all tabs, and a login that is being finished. Needs no network. With `atService`, the page then leaves for
+   * the service, which ends its own sign-in. Rejects with `storage_failed` if the record is still in the storage.
    */
-  signOut(): Promise<void>
+  signOut(options?: SignOutOptions): Promise<void>
   /** Sends the token to `baseUrl` and to no other address. If this page is a callback, it finishes the login first. */
   readonly fetch: typeof fetch
   /** The session behind `fetch`, with its state and `subscribe`. */
@@ -59,7 +67,8 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   const { storage, key = 'default', popup, navigate = replaceUrl, loginStorage = pageStorage } = options
   // Without Web Crypto no login works. A server has no page, so rendering there is allowed.
   if (globalThis.document) requireWebCrypto()
-  const config = configFrom(options)
+  const onEvent = options.onEvent ?? consoleListener()
+  const config = configFrom({ ...options, onEvent })
   const name = sessionName(config, key)
   const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => login.discard() })
   const handOver = popup && ((callback: string) => popup.handOver(name, callback))
@@ -80,7 +89,12 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
         return popup.signIn({ config, name, redeem: login.redeem }, { params, signal }).then(login.discard)
       }
       // A new login must not replace the one that is being finished.
-      if (login.isPending) return login.finish()
+      if (login.isPending) return void (await login.finish())
+      // The sign-in page of a service refuses to be shown in a frame, and then the frame shows an error page.
+      if (globalThis.top && globalThis.top !== globalThis.self)
+        invalid(
+          "this page is in a frame, where a login cannot be shown. Use mode: 'popup', or open the page in its own tab",
+        )
       login.discard()
       await untilShown()
       const { url, pending } = await createLogin(config, { returnTo, params, state: markedState(mode, randomText()) })
@@ -88,7 +102,11 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       await loginRecords(loginStorage, config.clock).save(pending)
       location.assign(url)
     },
-    signOut: () => session.signOut(),
+    async signOut(given = {}) {
+      const { atService, returnTo } = signOutOptions(given)
+      await session.signOut()
+      if (atService) location.assign(endSessionUrl(config, { returnTo: returnTo ?? location.href }))
+    },
     fetch: bearerFetch(
       {
         async getAccessToken(wanted) {
@@ -96,28 +114,26 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
           return session.getAccessToken(wanted)
         },
       },
-      { targetOf: targetsUnder(config.baseUrl), fetch: options.fetch, onElsewhere: elsewhereReporter(config) },
+      {
+        targetOf: targetsUnder(config.baseUrl),
+        fetch: options.onEvent ? options.fetch : reportRefusals(options.fetch),
+        onElsewhere: elsewhereReporter(config),
+      },
     ),
     session,
     isCallbackUrl: (url) => callbackMode(config.redirectUri, url) !== undefined,
-    close() {
-      login.close()
-      close()
-    },
+    close,
   }
 }
 
-/**
- * Returns a function that reports requests without the token, each origin once, and no more than the first ones
- * (`maxReportedOrigins`, 64).
- */
+/** Returns a function that reports requests without the token, each origin once. */
 function elsewhereReporter(config: AuthConfig): NonNullable<Sending['onElsewhere']> {
-  const reportedOrigins: string[] = []
+  const reported = new Set<string>()
   return (input) => {
     const origin = originOf(input)
-    if (!origin || reportedOrigins.includes(origin) || reportedOrigins.length >= maxReportedOrigins) return
-    reportedOrigins.push(origin)
-    hint(config, { type: 'sent_without_token', origin }, `${origin} gets no token, because it is not baseUrl.`)
+    if (!origin || reported.has(origin)) return
+    reported.add(origin)
+    config.emit({ type: 'sent_without_token', origin })
   }
 }
 

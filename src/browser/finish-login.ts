@@ -4,13 +4,11 @@ import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import { redeemGrant } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
-import { callbackReminderMs } from '../internal/limits.ts'
 import { abortable, abortedError, succeeds } from '../internal/timeouts.ts'
 import { loginRecords } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { callbackMode, hideCallback } from './callback-url.ts'
-import { hint } from './developer-hint.ts'
 import { noteSuccess } from './login-loop.ts'
 import { untilShown } from './prerendering.ts'
 
@@ -29,7 +27,7 @@ export interface LoginFinisherOptions {
 /** The login whose callback this page was opened with, if there is one. */
 export interface LoginFinisher {
   /** Finishes the login once. A failure that cannot be retried stays until `discard`. */
-  finish(): Promise<void> | undefined
+  finish(): Promise<unknown> | undefined
   /**
    * Exchanges the code and signs the user in. Rejects with `aborted` if `discard` comes first, or if the login is aborted before
    * its tokens are here.
@@ -41,8 +39,6 @@ export interface LoginFinisher {
   readonly isPending: boolean
   /** The return URL of the login that failed on this page. */
   readonly returnTo: string | undefined
-  /** Cancels the report of a callback that stays in the address. */
-  close(): void
 }
 
 /** For a user who is signed in these are no failure: the callback was reloaded, opened twice, or not started here. */
@@ -55,24 +51,27 @@ interface Callback {
 }
 
 export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
-  const { config, name, session, handOver } = options
-  const inPage = loginInProgress(name)
+  const { config, name, session, handOver, navigate } = options
+  const logins = loginsOfPage(name)
   let pending: Callback | undefined
-  let result: Promise<void> | undefined
+  let result: Promise<unknown> | undefined
   let returnTo: string | undefined
   let discarding = new AbortController()
   const mode = (address = globalThis.location?.href) => address && callbackMode(config.redirectUri, address)
 
-  async function run(callback: Callback): Promise<void> {
+  /** Resolves with the return URL that it has shown. */
+  async function run(callback: Callback): Promise<string | undefined> {
     const { address } = callback
     const { signal } = discarding
     try {
       const isPopup = handOver && mode(address) === 'popup'
       await abortable(isPopup ? handOver(address) : finishLogin(options, callback, signal), signal)
+      return callback.grant?.returnTo
     } catch (error) {
       const { code, retryable, details } = error as AgentAuthError
       returnTo = callback.grant?.returnTo ?? details?.returnTo
-      if (signal.aborted || (harmless.includes(code) && (await session.ready()).status === 'signed-in')) return
+      if (signal.aborted || (harmless.includes(code) && (await session.ready()).status === 'signed-in'))
+        return undefined
       if (retryable && (callback.grant || code === 'storage_failed')) {
         pending = callback
         result = undefined
@@ -81,16 +80,20 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
     }
   }
 
-  function finish(): Promise<void> | undefined {
+  function finish(): Promise<unknown> | undefined {
     if (mode()) {
       const shown = untilShown()
       if (shown !== undefined) return shown.then(finish)
-      pending = { address: location.href }
+      const { href } = location
+      const [known, isRunning] = [logins.resultOf(href), logins.running()]
       hideCallback()
+      if (!known) pending = { address: href }
+      // A router has written back the callback that it read when it was created.
+      else if (!pending) result = isRunning ? known : known.then((path) => path !== undefined && navigate(path))
     } else if (mode(withOtherSlash())) invalid(otherSlash)
-    if (pending) result = inPage.share(run(pending))
+    if (pending) result = logins.share(pending.address, run(pending))
     pending = undefined
-    return result ?? inPage.current()
+    return result ?? logins.running()
   }
 
   return {
@@ -103,15 +106,16 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
       discarding.abort()
       discarding = new AbortController()
       pending = result = undefined
-      if (mode()) hideCallback()
+      if (!mode()) return
+      logins.ignore(location.href)
+      hideCallback()
     },
     get isPending() {
-      return !!mode() || inPage.current() !== undefined
+      return !!(mode() && !logins.resultOf(location.href)) || logins.running() !== undefined
     },
     get returnTo() {
       return location.pathname === new URL(config.redirectUri).pathname ? returnTo : undefined
     },
-    close: remindOfCallback(config, mode),
   }
 }
 
@@ -146,40 +150,34 @@ async function finishLogin(options: LoginFinisherOptions, callback: Callback, si
 
 const loginsKey: unique symbol = Symbol.for('agent-auth.logins') as never
 
+/** The result of a login: the return URL that was shown. */
+type LoginResult = Promise<string | undefined>
+type Page = Document & { [loginsKey]?: Map<string, LoginResult> }
+
 /**
- * The logins that a page finishes, by name, are kept with the page. Another instance of the app in it, also the second mount of
- * StrictMode, waits for them, so that the code is sent once.
+ * The logins that a page finishes or has finished are kept with it: each by its `state`, and the one that runs by the name of the app
+ * as well. Another instance of the app, a second mount and a router that shows the callback again share the result, so that the code
+ * is sent once.
  */
-type Page = Document & { [loginsKey]?: Map<string, Promise<void>> }
-
-interface LoginInProgress {
-  current(): Promise<void> | undefined
-  /** Makes a login the current one until it ends, and settles as it does. */
-  share(running: Promise<void>): Promise<void>
-}
-
-function loginInProgress(name: string): LoginInProgress {
+function loginsOfPage(name: string) {
   const page: Page | undefined = globalThis.document
-  return {
-    current: () => page?.[loginsKey]?.get(name),
-    async share(running) {
-      const logins = page?.[loginsKey] ?? new Map<string, Promise<void>>()
-      Object.assign(page as Page, { [loginsKey]: logins.set(name, running) })
-      await succeeds(running)
-      logins.delete(name)
-      return running
-    },
+  const key = (address: string): string => `state:${new URL(address).searchParams.get('state')}`
+  const results = (): Map<string, LoginResult> => {
+    const known = page?.[loginsKey] ?? new Map()
+    if (page) page[loginsKey] = known
+    return known
   }
-}
-
-/**
- * Reports a callback that stays in the address (`callbackReminderMs`, 5 s) because the app did not call `ready()`: once as an
- * event, and on localhost on the console too, because nothing else fails. Returns a function that cancels the report.
- */
-function remindOfCallback(config: AuthConfig, mode: () => unknown): () => void {
-  if (!mode()) return () => {}
-  const timer = setTimeout(() => {
-    if (mode()) hint(config, { type: 'callback_unfinished' }, 'call ready() to finish the login of this callback page.')
-  }, callbackReminderMs)
-  return () => clearTimeout(timer)
+  return {
+    running: () => results().get(name),
+    resultOf: (address: string) => results().get(key(address)),
+    /** Makes a login the running one until it ends, and keeps its result. */
+    async share(address: string, login: LoginResult): LoginResult {
+      results().set(name, login).set(key(address), login)
+      await succeeds(login)
+      results().delete(name)
+      return login
+    },
+    /** Makes the callback one that has been handled. */
+    ignore: (address: string) => void results().set(key(address), Promise.resolve(undefined)),
+  }
 }

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionKinds, recordsKind, storageKind } from '../config/check-options.ts'
+import { checkArgument, checkNames, recordsKind, signalKind, storageKind } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
@@ -26,6 +26,14 @@ export interface BrowserAuthOptions
   readonly navigate?: ((path: string) => void) | undefined
 }
 
+/** The options of `signOut`. */
+export interface SignOutOptions {
+  /** Ends the user's sign-in at the service as well, so that the next login asks for a password. Default: `false`. */
+  readonly atService?: boolean | undefined
+  /** Where the service sends the user then, on this origin. Default: this page. */
+  readonly returnTo?: string | undefined
+}
+
 /** The options of `signIn`. */
 export interface SignInOptions {
   /** Sets how the user gets to the authorization server. Default: `redirect`. `popup` needs the option `popup`. */
@@ -38,36 +46,44 @@ export interface SignInOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const { clientSecret: _, basicEncoding: __, allowHttpHosts: ___, ...publicKinds } = authOptionKinds
-
-const authKinds: OptionKinds<BrowserAuthOptions> = {
-  ...publicKinds,
-  storage: storageKind,
-  key: 'string',
-  popup: { methods: ['signIn', 'handOver'], example: 'popupLogin()' },
-  loginStorage: recordsKind,
-  navigate: 'function',
-}
-
-const signInKinds: OptionKinds<SignInOptions> = {
-  mode: { oneOf: ['redirect', 'popup'] },
-  returnTo: 'string',
-  params: 'object',
-  signal: { methods: ['aborted', 'addEventListener'] },
-}
+const forBackends: readonly string[] = ['clientSecret', 'basicEncoding', 'allowHttpHosts']
+const authNames: readonly string[] = [
+  ...Object.keys(authOptionKinds).filter((name) => !forBackends.includes(name)),
+  ...['storage', 'key', 'popup', 'loginStorage', 'navigate'],
+]
 
 /** Returns the options of `createBrowserAuth`, checked. Throws `config_invalid` for a name that is unknown and for a wrong type. */
 export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOptions {
-  return checkOptions('createBrowserAuth', options, authKinds, 'Remove it, or use it in a backend')
+  const own = checkNames('createBrowserAuth', options, authNames, 'Remove it, or use it in a backend')
+  if (own.storage !== undefined) checkArgument('storage', own.storage, storageKind)
+  if (own.loginStorage !== undefined) checkArgument('loginStorage', own.loginStorage, recordsKind)
+  if (own.popup !== undefined && !own.popup.signIn) invalid('popup must be popupLogin()')
+  return own
 }
 
 /** Returns the options of `signIn`, checked. Throws `config_invalid`, also if there is no page. */
 export function signInOptions(given: SignInOptions): SignInOptions {
-  // A click handler passes its event.
-  const options = typeof Object(given).preventDefault === 'function' ? {} : given
-  const own = checkOptions('signIn', options, signInKinds, 'Use its params')
-  if (!globalThis.document) invalid('signIn() needs a page. Call it in a browser, not on a server')
+  const own = checkNames('signIn', withoutEvent(given), ['mode', 'returnTo', 'params', 'signal'], 'Use its params')
+  if (own.signal != null) checkArgument('signal', own.signal, signalKind)
+  if (!['redirect', 'popup', undefined].includes(own.mode)) invalid('mode must be redirect or popup')
+  requirePage('signIn()')
   return own
+}
+
+/** Returns the options of `signOut`, checked. Throws `config_invalid`. */
+export function signOutOptions(given: SignOutOptions): SignOutOptions {
+  const own = checkNames('signOut', withoutEvent(given), ['atService', 'returnTo'])
+  if (own.atService) requirePage('signOut({ atService: true })')
+  return own
+}
+
+/** A click handler passes its event. */
+function withoutEvent<T extends object>(given: T): T | Record<string, never> {
+  return 'preventDefault' in Object(given) ? {} : given
+}
+
+function requirePage(what: string): void {
+  if (!globalThis.document) invalid(`${what} needs a page. Call it in a browser, not on a server`)
 }
 
 /** Throws `config_invalid` if the redirect URI is on another origin, whose pages cannot find a login that starts here. */

@@ -1,6 +1,7 @@
 import { createLogin } from '../authorize.ts'
 import { readCallback } from '../callback.ts'
-import { checkOptions, type OptionKinds } from '../config/check-options.ts'
+import { checkNames } from '../config/check-options.ts'
+import { invalid } from '../config/invalid.ts'
 import type { AuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { Grant } from '../grant.ts'
@@ -42,8 +43,6 @@ export interface PopupApp {
   readonly redeem: (grant: Grant, login: AbortController) => Promise<void>
 }
 
-const optionKinds: OptionKinds<PopupLoginOptions> = { timeoutMs: 'number', features: 'string' }
-
 /** A name with an index is kept, so that `readCallback` refuses it as a repeated parameter. */
 const protocolParameter = /^(code|state|error|error_description|error_uri|iss)(\[|$)/
 
@@ -53,8 +52,9 @@ const protocolParameter = /^(code|state|error|error_description|error_uri|iss)(\
  * which disconnects the window from the page that opened it. Throws `config_invalid`.
  */
 export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
-  const own = checkOptions('popupLogin', options, optionKinds)
+  const own = checkNames('popupLogin', options, ['timeoutMs', 'features'])
   const { timeoutMs = defaultPopupMs, features = 'popup,width=480,height=720' } = own
+  if (!(Number.isFinite(timeoutMs) && timeoutMs >= 0)) invalid('timeoutMs must be milliseconds')
   let latest: AbortController | undefined
   return {
     async signIn({ config, name, redeem }, { params, signal }) {
@@ -139,7 +139,7 @@ function untilClosed(popup: Window, ended: AbortSignal): Promise<never> {
     const timer = setInterval(() => {
       // One sighting does not count, because the window can show another page for a moment while it is disconnected.
       if (!popup.closed) sightings += attempt(() => popup.location.href) === 'about:blank' ? 0 : 1
-      else if (sightings > 1 && document.hasFocus())
+      else if (sightings > 1 && Document.prototype.hasFocus.call(document))
         reject(new AgentAuthError('popup_closed', 'The popup was closed before the login was finished.'))
     }, popupCheckMs)
     ended.addEventListener('abort', () => clearInterval(timer))

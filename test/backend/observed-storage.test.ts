@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { observedStorage } from '../../src/backend/sessions/observed-storage.ts'
 import { watchedStorage } from '../../src/backend/sessions/storage-failure-events.ts'
-import { fallbackStorage } from '../../src/browser/storage/memory-fallback.ts'
 
 // The writes and reads of one session: src/backend/sessions/observed-storage.ts.
 
@@ -48,12 +47,4 @@ test('a thenable whose then returns nothing is waited for', async () => {
   const observed = observedStorage(watchedStorage(storage, () => {}))
   expect(await observed.storage.getItem('name')).toBe('read')
   expect(observed.lastSeen).toBe('read')
-  const reported: string[] = []
-  const listeners = { changed: () => reported.push('changed'), degraded: () => expect.unreachable() }
-  const inBrowser = fallbackStorage(storage, listeners)
-  for (let reads = 0; reads < 2; reads++) expect(await inBrowser.getItem('name')).toBe('read')
-  const writing = inBrowser.setItem('name', 'value')
-  expect(reported).toEqual([])
-  await writing
-  expect(reported).toEqual(['changed'])
 })

@@ -21,48 +21,33 @@ const provider = (props: object): unknown => AuthProvider(untyped(props))
 
 describe('options in plain JavaScript', () => {
   it.each<[string, () => unknown, string]>([
-    ['createBrowserAuth', () => create({ stroage: {} }), 'stroage is not an option of createBrowserAuth. Use storage'],
-    ['createBrowserAuth', () => create({ popUp: {} }), 'popUp is not an option of createBrowserAuth. Use popup'],
-    [
-      'createBrowserAuth',
-      () => create({ redirectUrl: 'https://app.example.com' }),
-      'redirectUrl is not an option of createBrowserAuth. Use redirectUri',
-    ],
-    ['createBrowserAuth', () => createBrowserAuth(untyped(undefined)), 'createBrowserAuth needs an object of options'],
-    ['signIn', () => signIn({ retrunTo: '/' }), 'retrunTo is not an option of signIn. Use returnTo'],
-    ['AuthProvider', () => provider({ auht: auth }), 'auht is not an option of AuthProvider. Use auth'],
-    ['popupLogin', () => popupLogin(untyped({ timeout: 5 })), 'timeout is not an option of popupLogin. Use timeoutMs'],
-    [
-      'indexedDbStorage',
-      () => indexedDbStorage(untyped({ name: 'x' })),
-      'name is not an option of indexedDbStorage. Remove it',
-    ],
-  ])('%s names the option that it does not know', async (_, call, what) => {
-    expect(await failure(async () => call())).toMatchObject({
-      code: 'config_invalid',
-      message: `Configuration: ${what}.`,
-    })
+    ['createBrowserAuth', () => create({ stroage: {} }), 'stroage'],
+    ['createBrowserAuth', () => create({ clientSecret: 'a secret of a page' }), 'clientSecret'],
+    ['createBrowserAuth', () => createBrowserAuth(untyped(undefined)), 'an object of options'],
+    ['signIn', () => signIn({ retrunTo: '/' }), 'retrunTo'],
+    ['signOut', () => auth.signOut(untyped({ atServer: true })), 'atServer'],
+    ['AuthProvider', () => provider({ auht: auth }), 'auht'],
+    ['popupLogin', () => popupLogin(untyped({ timeout: 5 })), 'timeout'],
+    ['indexedDbStorage', () => indexedDbStorage(untyped({ name: 'x' })), 'name'],
+  ])('%s names the option that it does not know', async (caller, call, what) => {
+    const { code, message } = await failure(async () => call())
+    expect(code).toBe('config_invalid')
+    expect(message).toContain(caller)
+    expect(message).toContain(what)
   })
 
   it.each<[string, () => unknown]>([
     ['storage', () => create({ storage: 'localStorage' })],
     ['storage', () => create({ storage: indexedDbStorage })],
     ['loginStorage', () => create({ loginStorage: 'sessionStorage' })],
-    ['key', () => create({ key: 7 })],
     ['popup', () => create({ popup: true })],
-    ['navigate', () => create({ navigate: '/home' })],
-    ['clientSecret', () => create({ clientSecret: 'a secret of a page' })],
-    ['basicEncoding', () => create({ basicEncoding: 'raw' })],
     ['mode', () => signIn({ mode: 'window' })],
-    ['returnTo', () => signIn({ returnTo: new URL('https://app.example.com') })],
     ['params', () => startLogin(createAuthConfig(options), untyped({ params: 'prompt=login' }))],
     ['signal', () => signIn({ signal: new AbortController() })],
     ['signIn', () => signIn('popup')],
     ['auth', () => provider({})],
     ['auth', () => provider({ auth: options })],
     ['timeoutMs', () => popupLogin(untyped({ timeoutMs: '5' }))],
-    ['features', () => popupLogin(untyped({ features: { width: 480 } }))],
-    ['database', () => indexedDbStorage(untyped({ database: 7 }))],
     ['indexedDbStorage', () => indexedDbStorage(untyped('agent-auth'))],
     ['area', () => webStorage(untyped('localStorage'))],
   ])('a wrong value of %s is refused with its name', async (name, call) => {
@@ -81,8 +66,6 @@ describe('options in plain JavaScript', () => {
       'localStorage',
       'getItem, setItem and removeItem, such as indexedDbStorage() in a page, or memoryStorage()',
     ],
-    ['popup', popupLogin, 'signIn and handOver. Call the function that returns it'],
-    ['popup', true, 'signIn and handOver, such as popupLogin()'],
   ])('%s given as %s says what to pass instead', async (name, value, what) => {
     expect((await failure(async () => create({ [name]: value }))).message).toBe(
       `Configuration: ${name} must be an object with ${what}.`,

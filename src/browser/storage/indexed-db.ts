@@ -1,4 +1,4 @@
-import { checkOptions, type OptionKinds } from '../../config/check-options.ts'
+import { checkNames } from '../../config/check-options.ts'
 import { attempt } from '../../internal/attempt.ts'
 import type { BrowserStorage } from '../options.ts'
 import { webLock } from './web-lock.ts'
@@ -18,17 +18,15 @@ export interface IndexedDbStorageOptions {
   readonly database?: string | undefined
 }
 
-const optionKinds: OptionKinds<IndexedDbStorageOptions> = { database: 'string' }
-
 /**
  * Keeps records in IndexedDB for all tabs of this origin and over reloads, as the option `storage` (default: the memory of the
- * page). All tabs share a lock (web-lock.ts). In a browser without Web Locks it is of this page only (storage/lock.ts). If
- * IndexedDB is missing or blocked, the session keeps its record in memory (memory-fallback.ts) and emits `storage_degraded`. Each record
- * is encrypted with AES-256-GCM and its own key, which cannot be exported. A write ends when it is on disk. This does not stop XSS:
- * a script of the page can let the browser decrypt a record. Throws `config_invalid`.
+ * page). All tabs share a lock. In a browser without Web Locks it is of this page only. If IndexedDB is missing or blocked, the session
+ * keeps its record in memory and emits `storage_degraded`. Each record is encrypted with AES-256-GCM and its own key, which cannot be
+ * exported. A write ends when it is on disk. This does not stop XSS: a script of the page can let the browser decrypt a record.
+ * Throws `config_invalid`.
  */
 export function indexedDbStorage(options: IndexedDbStorageOptions = {}): BrowserStorage {
-  const { database = 'agent-auth' } = checkOptions('indexedDbStorage', options, optionKinds)
+  const { database = 'agent-auth' } = checkNames('indexedDbStorage', options, ['database'])
   const { open, reopen } = connection(database)
   const run = async <T>(mode: IDBTransactionMode, request: (records: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
     const begin = (at: IDBDatabase): IDBTransaction => at.transaction(store, mode, { durability: 'strict' })
@@ -42,7 +40,7 @@ export function indexedDbStorage(options: IndexedDbStorageOptions = {}): Browser
     reach: 'browser',
     async getItem(key) {
       const record = await run<EncryptedRecord | undefined>('readonly', (records) => records.get(key))
-      return record && decrypt(key, record)
+      return record ? decrypt(key, record) : null
     },
     async setItem(key, value) {
       const record = await encrypt(key, value)
@@ -61,10 +59,7 @@ interface Connection {
   reopen(failed: IDBDatabase): Promise<IDBDatabase>
 }
 
-/**
- * Returns one connection, opened at its first use and again after the browser or another tab closed it. The session limits the time of
- * an open that hangs (storage/time-limits.ts, and for the first read memory-fallback.ts).
- */
+/** Returns one connection, opened at its first use and again after the browser or another tab closed it. */
 function connection(name: string): Connection {
   let opening: Promise<IDBDatabase> | undefined
   const forget = (): void => {

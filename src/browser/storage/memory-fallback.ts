@@ -1,122 +1,149 @@
 import { isAgentAuthError } from '../../errors.ts'
-import type { Clock } from '../../internal/clock.ts'
-import { maxFirstReadMs, removalRetryMs } from '../../internal/limits.ts'
-import { withTimeout } from '../../internal/timeouts.ts'
-import { isRecord, signInMs } from '../../session/record.ts'
-import { isPromise, sessionStore } from '../../session/store.ts'
+import { sleep, succeeds, withTimeout } from '../../internal/timeouts.ts'
+import { decodeRecord, isRecord, type SessionRecord } from '../../session/record.ts'
+import { isPromise } from '../../session/store.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
+
+/** A session gives up later, so that the memory takes over first. */
+const maxFirstUseMs = 4_000
+const readAgainMs = 250
 
 export interface StorageListeners {
   /** The record was written or removed here. */
   readonly changed: () => void
   /** The storage cannot be used in this page. From now on records live in memory. */
-  readonly degraded: () => void
+  readonly degraded: (reason: 'read_failed' | 'write_failed') => void
+  /** Returns whether the record that the storage has must be removed before it is read. */
+  readonly isOutdated?: () => boolean
+}
+
+export interface FallbackStorage {
+  readonly storage: TokenStorage
+  /** Whether records live in memory. */
+  isDegraded(): boolean
+  /** Reads the storage again if records live in memory, and nobody has signed in or out in this page since. */
+  tryAgain(): Promise<void>
+  /** Removes the record that stays in the storage while records live in memory, so that a reload shows no earlier user. */
+  removeLeft(): void
 }
 
 type Item = string | null | undefined
 
 /**
- * Reports each change. Falls back to memory if the first read fails or hangs (`maxFirstReadMs`, 4 s): the storage is blocked,
- * broken or missing.
+ * A page's storage of one record, until it shows that it cannot be used; then the memory of the page, until a reload. It cannot be
+ * used if the first read fails twice or hangs, and if the first sign-in is not there after its write.
  */
-export function fallbackStorage(inner: TokenStorage, { changed, degraded }: StorageListeners): TokenStorage {
+export function fallbackStorage(inner: TokenStorage, name: string, listeners: StorageListeners): FallbackStorage {
+  const { changed, degraded, isOutdated = () => false } = listeners
+  const memory = memoryStorage()
   let used = inner
-  let isReadable = false
-  const fallBack = (error: unknown, key: string): MaybePromise<Item> => {
-    // A storage that was readable may become so again. An error of this library means that the record must stay as it is.
-    if (isReadable || (isAgentAuthError(error) && error.code !== 'timeout')) throw error
-    if (used === inner) {
-      used = memoryStorage()
-      degraded()
-    }
-    return used.getItem(key)
+  let isWritten = false
+  let isMemoryUsed = false
+  let firstRead: Promise<Item> | undefined
+  let hasRead = false
+  let last: unknown
+
+  function fallBack(reason: 'read_failed' | 'write_failed', error: unknown): void {
+    // A library's error, such as that of a missing key, says that the record must stay as it is.
+    if (isAgentAuthError(error) && error.code !== 'timeout') throw error
+    if (used === inner) degraded(reason)
+    used = memory
   }
-  const read = (item: Item): Item => {
-    isReadable = true
+  function note(item: Item): Item {
+    hasRead = true
+    last = item
     return item
   }
-  const report = (done: MaybePromise<void>): MaybePromise<void> =>
-    isPromise(done) ? Promise.resolve(done).then(changed) : changed()
-  return {
-    getItem(key) {
-      try {
-        const item = used.getItem(key)
-        if (!isPromise(item)) return read(item)
-        const reading = Promise.resolve(item)
-        const bounded = isReadable ? reading : withTimeout(maxFirstReadMs, reading)
-        return bounded.then(read, (error) => fallBack(error, key))
-      } catch (error) {
-        return fallBack(error, key)
-      }
+  function read(): MaybePromise<Item> {
+    const removed = isOutdated() ? inner.removeItem(name) : undefined
+    return isPromise(removed) ? Promise.resolve(removed).then(() => inner.getItem(name)) : inner.getItem(name)
+  }
+  /** Safari may lose its connection to the database just then, and opens another one. */
+  function readTwice(first: Promise<Item>): Promise<Item> {
+    const twice = first.catch((error) => {
+      if (isAgentAuthError(error)) throw error
+      return sleep(readAgainMs).then(read)
+    })
+    return withTimeout(maxFirstUseMs, twice)
+  }
+  function readFirst(): MaybePromise<Item> {
+    let first: MaybePromise<Item>
+    try {
+      first = read()
+      if (!isPromise(first)) return note(first)
+    } catch (error) {
+      first = Promise.reject(error)
+    }
+    firstRead = readTwice(Promise.resolve(first)).then(note, (error) => {
+      fallBack('read_failed', error)
+      return memory.getItem(name)
+    })
+    return firstRead
+  }
+  function getItem(): MaybePromise<Item> {
+    if (used === memory) return memory.getItem(name)
+    if (!hasRead) return firstRead ?? readFirst()
+    const item = inner.getItem(name)
+    return isPromise(item) ? Promise.resolve(item).then(note) : note(item)
+  }
+
+  async function writeFirst(value: string): Promise<void> {
+    const written = decodeRecord(name, value)
+    const write = async (): Promise<void> => {
+      await inner.setItem(name, value)
+      if (!isSame(decodeRecord(name, await inner.getItem(name)), written, 'rev')) throw new Error('not there')
+    }
+    try {
+      await withTimeout(maxFirstUseMs, write())
+      isWritten = true
+    } catch (error) {
+      // A refresh of the record that is stored: the session keeps its tokens, and writes them later.
+      if (isSame(decodeRecord(name, last), written, 'id')) throw error
+      fallBack('write_failed', error)
+      await setItem(name, value)
+    }
+  }
+  async function setItem(_: string, value: string): Promise<void> {
+    if (used === inner) return isWritten ? inner.setItem(name, value) : writeFirst(value)
+    if (!isMemoryUsed) removeLeft()
+    return memory.setItem(name, value)
+  }
+  function removeLeft(): void {
+    if (used === inner) return
+    isMemoryUsed = true
+    const remove = async (): Promise<void> => inner.removeItem(name)
+    remove().then(changed, () => {})
+  }
+
+  const storage: TokenStorage = {
+    getItem,
+    setItem: async (key, value) => setItem(key, value).then(changed),
+    async removeItem() {
+      await used.removeItem(name)
+      changed()
     },
-    setItem: (key, value) => report(used.setItem(key, value)),
-    removeItem: (key) => report(used.removeItem(key)),
     ...(inner.withLock && {
-      withLock: (name, task, options) => (used as Required<TokenStorage>).withLock(name, task, options),
+      async withLock(lock, task, options) {
+        // A browser that blocks the storage may block the lock as well.
+        if (!hasRead) await succeeds((async () => getItem())())
+        return (used as Required<TokenStorage>).withLock(lock, task, options)
+      },
     }),
   }
-}
-
-/** The record of an earlier sign-in that this page could not read. It must not come back after a sign-in or sign-out here. */
-export interface UnreadRecord {
-  /** Removes the record that the storage has now, if this page could not read it. If that fails, `retry` does it later. */
-  remove(): void
-  /** Repeats a removal that failed: by default at most once in `removalRetryMs`, 5 s, `now` in any case. */
-  retry(when?: 'now'): void
-}
-
-export interface UnreadRecordOptions {
-  readonly clock: Clock
-  /** Whether the storage cannot be used in this page. If that shows only after `remove`, `retry` does the removal. */
-  readonly isDegraded: () => boolean
-  readonly removed: () => void
-  /** A removal failed. Called again only after a removal has succeeded in between. */
-  readonly failed: () => void
-}
-
-export function unreadRecord(
-  storage: TokenStorage,
-  name: string,
-  { clock, isDegraded, removed, failed }: UnreadRecordOptions,
-): UnreadRecord {
-  const store = sessionStore(storage, name)
-  /** The wall time of the removal that is pending. */
-  let pendingSinceMs: number | undefined
-  let nextMs = 0
-  let hasFailed = false
-
-  async function removeEarlier(): Promise<void> {
-    const sinceMs = pendingSinceMs
-    if (sinceMs === undefined) return
-    const stored = await store.read()
-    const isEarlier = isRecord(stored) ? signInMs(stored) <= sinceMs : stored === 'unreadable'
-    if (isEarlier) await store.remove()
-    if (pendingSinceMs === sinceMs) pendingSinceMs = undefined
-    if (isEarlier) removed()
-  }
-
-  function retry(when?: 'now'): void {
-    const nowMs = clock.monotonicMs()
-    if (pendingSinceMs === undefined || !isDegraded() || (!when && nowMs < nextMs)) return
-    nextMs = nowMs + removalRetryMs
-    // The lock keeps another tab from signing in between the read and the removal.
-    store.locked(removeEarlier).then(
-      () => {
-        hasFailed = false
-      },
-      () => {
-        if (!hasFailed) failed()
-        hasFailed = true
-      },
-    )
-  }
-
   return {
-    remove() {
-      pendingSinceMs = clock.wallMs()
-      retry('now')
+    storage,
+    isDegraded: () => used === memory,
+    async tryAgain() {
+      if (used === inner || isMemoryUsed) return
+      const again = readTwice((async () => read())()).then(note)
+      if ((await succeeds(again)) && !isMemoryUsed) used = inner
     },
-    retry,
+    removeLeft,
   }
+}
+
+/** Returns whether both are records of one sign-in, and with `rev` of the same refresh. */
+function isSame(one: ReturnType<typeof decodeRecord>, other: typeof one, by: keyof SessionRecord): boolean {
+  return isRecord(one) && isRecord(other) && one.id === other.id && one[by] === other[by]
 }

@@ -1,28 +1,35 @@
 import { attempt } from '../../internal/attempt.ts'
 
-/** The sign-outs that a tab missed. Other tabs hear of one by the message that tab-session.ts sends. */
+/** The sign-outs that a tab missed. Other tabs hear of one by a message on the channel. */
 export interface MissedSignOut {
   /** Records a sign-out for tabs that receive no message now. */
   set(): void
-  /** Returns whether another tab signed out since the last call. */
+  /** Returns whether another tab signed out since the last call, also that of the page before in this tab. */
   wasSet(): boolean
 }
 
-/** Keeps a random text in localStorage that changes with each sign-out. Without localStorage only open tabs learn of one. */
+/**
+ * Keeps a random text in localStorage that changes with each sign-out, and in sessionStorage the one that this tab knows. Without
+ * localStorage only open tabs learn of a sign-out.
+ */
 export function missedSignOut(name: string): MissedSignOut {
   const key = `${name}:signed-out`
-  const read = (): string | null | undefined => attempt(() => localStorage.getItem(key))
-  let last = read()
+  const read = (): string | undefined => attempt(() => localStorage.getItem(key) ?? '')
+  let known = attempt(() => sessionStorage.getItem(key)) ?? read()
+  const note = (mark: string | undefined): void => {
+    known = mark
+    if (mark !== undefined) attempt(() => sessionStorage.setItem(key, mark))
+  }
   return {
     set() {
       attempt(() => localStorage.setItem(key, crypto.randomUUID()))
-      last = read()
+      note(read())
     },
     wasSet() {
-      const before = last
+      const before = known
       // Site data that the user cleared is no sign-out.
-      last = read() ?? last
-      return last !== before
+      note(read() || before)
+      return known !== before
     },
   }
 }

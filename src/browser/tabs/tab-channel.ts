@@ -39,7 +39,7 @@ export function openTabChannel(name: string, { received, returned }: TabListener
     channel = undefined
   }
   const onReturn = ({ type, persisted = true }: Event & { persisted?: boolean }): void => {
-    if (!persisted || (type === 'visibilitychange' && document.hidden)) return
+    if (!persisted || (type === 'visibilitychange' && document.hidden === true)) return
     join()
     returned()
   }

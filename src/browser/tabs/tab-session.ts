@@ -2,10 +2,9 @@ import type { AuthConfig } from '../../config.ts'
 import { abortable } from '../../internal/timeouts.ts'
 import { createHookedSession, type Session } from '../../session.ts'
 import { memoryStorage } from '../../storage/memory.ts'
-import type { TokenStorage } from '../../storage/token-storage.ts'
 import type { BrowserStorage } from '../options.ts'
 import { untilShown } from '../prerendering.ts'
-import { fallbackStorage, unreadRecord } from '../storage/memory-fallback.ts'
+import { fallbackStorage } from '../storage/memory-fallback.ts'
 import { missedSignOut } from './missed-sign-out.ts'
 import { openTabChannel } from './tab-channel.ts'
 
@@ -27,101 +26,63 @@ export function createTabSession(
   config: AuthConfig,
   { storage = { ...memoryStorage(), reach: 'tab' }, key, name, signedOut }: TabSessionOptions,
 ): { session: Session; close(): void } {
+  const isOwn = storage.reach === 'tab'
   const mark = missedSignOut(name)
   const revalidate = (after: 'change' | 'sign-out'): void => void session.resume({ after }).catch(() => {})
-  // With a storage that tabs share, the session reads the record again, finds none and ends (`store_lost`). A session of this tab
-  // alone, and one whose record is not saved (`endUnsaved`), end at once (`signed_out`).
-  const followSignOut = (): void => {
-    // Otherwise this tab would take the same sign-out for a later one when it returns.
-    mark.wasSet()
-    signedOut()
-    if (storage.reach !== 'tab' && !record.isDegraded()) revalidate('sign-out')
-    else followHere().catch(() => {})
-  }
   const { send, close } = openTabChannel(name, {
     received(type) {
-      record.retryRemoval()
       if (type === 'changed') revalidate('change')
       else followSignOut()
     },
     returned() {
-      // A tab that was hidden, frozen, offline or in the back/forward cache received no message, and a record of its own does
-      // not show what other tabs did. The mark in localStorage, which each sign-out changes, does (missed-sign-out.ts).
+      // A tab that was hidden, frozen, offline or in the back/forward cache received no message.
       if (mark.wasSet()) followSignOut()
       revalidate('change')
     },
   })
-  const record = tabStorage(storage, { name, config, changed: () => send('changed') })
+  const records = fallbackStorage(storage, name, {
+    changed: () => send('changed'),
+    degraded: (reason) => config.emit({ type: 'storage_degraded', reason }),
+    // The user signed out in another tab while this one showed another site.
+    isOutdated: () => isOwn && mark.wasSet(),
+  })
   const { session, followSignOut: followHere } = createHookedSession(
     config,
-    { storage: record.storage, key },
+    { storage: records.storage, key },
     {
       // Other tabs may each have a session of their own, so the message is sent even if the user is signed out here.
       onSignOut() {
         signedOut()
         mark.set()
         send('signed-out')
-        record.removeUnread()
+        records.removeLeft()
       },
     },
   )
-  waitUntilShown(session)
+
+  function followSignOut(): void {
+    // Otherwise this tab would take the same sign-out for a later one when it returns.
+    mark.wasSet()
+    signedOut()
+    // A record that other tabs cannot remove ends here. A shared one was removed, and the session sees that.
+    if (isOwn || records.isDegraded()) followHere().catch(() => {})
+    else revalidate('sign-out')
+  }
+
   let sessionRef: string | undefined
   session.subscribe(() => {
     const before = sessionRef
     sessionRef = session.state.sessionRef
-    if (sessionRef === before) return
-    // A sign-out before this sign-in does not concern it.
-    mark.wasSet()
-    // After a reload the storage may be readable, and the record in it is that of an earlier sign-in.
-    if (sessionRef) record.removeUnread()
+    // A sign-out before a sign-in does not concern it.
+    if (sessionRef !== before) mark.wasSet()
   })
+  const { resume } = session
+  session.resume = async (options) => {
+    await records.tryAgain()
+    return resume(options)
+  }
+  if (untilShown()) waitUntilShown(session)
   return { session, close }
-}
-
-interface TabStorageOptions {
-  readonly config: AuthConfig
-  readonly name: string
-  readonly changed: () => void
-}
-
-interface TabStorage {
-  readonly storage: TokenStorage
-  isDegraded(): boolean
-  /** Removes the record that this tab could not read, if records live in memory. */
-  removeUnread(): void
-  /** Tries a removal that failed again. */
-  retryRemoval(): void
-}
-
-/** Reports each change of the record. If the storage cannot be used, records live in memory. */
-function tabStorage(inner: TokenStorage, { config, name, changed }: TabStorageOptions): TabStorage {
-  let isDegraded = false
-  const unread = unreadRecord(inner, name, {
-    clock: config.clock,
-    isDegraded: () => isDegraded,
-    removed: changed,
-    failed: () => config.emit({ type: 'storage_degraded', reason: 'remove_failed' }),
-  })
-  const storage = fallbackStorage(inner, {
-    changed,
-    degraded() {
-      isDegraded = true
-      config.emit({ type: 'storage_degraded', reason: 'read_failed' })
-      // The user may have signed out before the first read failed.
-      unread.retry('now')
-    },
-  })
-  const getItem: TokenStorage['getItem'] = (key) => {
-    unread.retry()
-    return storage.getItem(key)
-  }
-  return {
-    storage: { ...storage, getItem },
-    isDegraded: () => isDegraded,
-    removeUnread: unread.remove,
-    retryRemoval: () => unread.retry('now'),
-  }
 }
 
 /** Makes a session of a prerendered page wait until the browser shows the page. */

@@ -1,0 +1,142 @@
+import {
+  createRootRoute,
+  createRouter as createTanStackRouter,
+  RouterProvider,
+  useLocation,
+} from '@tanstack/react-router'
+import { type BrowserAuth, createBrowserAuth, indexedDbStorage } from 'agent-auth/browser'
+import { createElement, useEffect } from 'react'
+import { createRoot } from 'react-dom/client'
+import { createBrowserRouter } from 'react-router'
+import { createApp, h, onMounted } from 'vue'
+import { createRouter as createVueRouter, createWebHistory, type Router, RouterView, useRoute } from 'vue-router'
+import type { PageConfig } from './kinds.ts'
+
+// An app that starts a router and `auth` in the orders that frameworks have. Each asks for `ready()` more than once.
+
+declare global {
+  interface Window {
+    order: keyof typeof orders
+    starts: { readonly results: readonly string[]; shown(): string; auth: BrowserAuth }
+  }
+}
+
+const config = JSON.parse(document.querySelector('#config')?.textContent ?? '') as PageConfig
+const results: string[] = []
+let navigate: ((path: string) => void) | undefined
+let shown = ''
+
+const auth = createBrowserAuth({
+  ...config,
+  redirectUri: `${location.origin}/indexed/callback`,
+  storage: indexedDbStorage(),
+  navigate: (path) => (navigate ?? ((to) => history.replaceState(history.state, '', to)))(path),
+})
+
+async function ready(): Promise<void> {
+  results.push(
+    await auth.ready().then(
+      ({ status }) => status,
+      (error) => String(error.code ?? error),
+    ),
+  )
+}
+
+/** A router as Angular and SvelteKit have one: it commits a navigation by writing the URL that it read before its guards ran. */
+function routerWithGuards(): { start(): Promise<void>; go(path: string): Promise<void> } {
+  let latest = 0
+  async function go(path: string): Promise<void> {
+    const navigation = ++latest
+    await ready()
+    if (navigation !== latest) return
+    history.replaceState(history.state, '', path)
+    shown = path
+    void ready()
+  }
+  return {
+    go,
+    async start() {
+      // As Angular does, if a navigation was asked for before.
+      if (latest === 0) await go(location.href.slice(location.origin.length))
+    },
+  }
+}
+
+function vueRouter(): Router {
+  const View = {
+    setup() {
+      const route = useRoute()
+      onMounted(ready)
+      return () => {
+        shown = route.fullPath
+        return h('p', route.fullPath)
+      }
+    },
+  }
+  return createVueRouter({ history: createWebHistory(), routes: [{ path: '/:rest(.*)*', component: View }] })
+}
+
+function startVue(router: Router): void {
+  createApp(RouterView).use(router).mount('#root')
+}
+
+const orders = {
+  async 'vue-router, ready() before app.use(router)'(): Promise<void> {
+    const router = vueRouter()
+    navigate = (path) => void router.replace(path)
+    await ready()
+    startVue(router)
+  },
+  async 'vue-router, ready() in a guard'(): Promise<void> {
+    const router = vueRouter()
+    navigate = (path) => void router.replace(path)
+    router.beforeEach(() => ready())
+    startVue(router)
+  },
+  async 'vue-router, ready() beside it'(): Promise<void> {
+    const router = vueRouter()
+    navigate = (path) => void router.replace(path)
+    startVue(router)
+    await ready()
+    await ready()
+  },
+  async 'vue-router, created after ready()'(): Promise<void> {
+    await ready()
+    startVue(vueRouter())
+  },
+  async 'React Router'(): Promise<void> {
+    const router = createBrowserRouter([{ path: '*', loader: () => ready().then(() => null), element: null }])
+    navigate = (path) => void router.navigate(path, { replace: true })
+    router.subscribe(({ location: { pathname, search } }) => {
+      shown = pathname + search
+      void ready()
+    })
+  },
+  async 'TanStack Router'(): Promise<void> {
+    const View = (): string => {
+      const { href } = useLocation()
+      useEffect(() => void ready())
+      shown = href
+      return href
+    }
+    const router = createTanStackRouter({
+      routeTree: createRootRoute({ beforeLoad: ready, component: View, notFoundComponent: View }),
+    })
+    navigate = (path) => router.history.replace(path)
+    createRoot(document.querySelector('#root') as Element).render(createElement(RouterProvider, { router }))
+  },
+  async 'Angular, ready() in an initializer'(): Promise<void> {
+    const router = routerWithGuards()
+    navigate = (path) => void router.go(path)
+    await ready()
+    await router.start()
+  },
+  async 'SvelteKit, ready() in load'(): Promise<void> {
+    const router = routerWithGuards()
+    navigate = (path) => void router.go(path)
+    await router.start()
+  },
+}
+
+window.starts = { results, shown: () => shown, auth }
+void orders[window.order]()
