@@ -85,9 +85,10 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
       const shown = untilShown()
       if (shown !== undefined) return shown.then(finish)
       const { href } = location
-      const [known, isRunning] = [logins.resultOf(href), logins.running()]
+      const known = logins.resultOf(href)
+      const isRunning = logins.running() !== undefined
       hideCallback()
-      if (!known) pending = { address: href }
+      if (known === undefined) pending = { address: href }
       // A router has written back the callback that it read when it was created.
       else if (!pending) result = isRunning ? known : known.then((path) => path !== undefined && navigate(path))
     } else if (mode(withOtherSlash())) invalid(otherSlash)
@@ -111,7 +112,7 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
       hideCallback()
     },
     get isPending() {
-      return !!(mode() && !logins.resultOf(location.href)) || logins.running() !== undefined
+      return (!!mode() && logins.resultOf(location.href) === undefined) || logins.running() !== undefined
     },
     get returnTo() {
       return location.pathname === new URL(config.redirectUri).pathname ? returnTo : undefined

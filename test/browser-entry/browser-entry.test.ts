@@ -245,7 +245,11 @@ describe('the storage of a page', () => {
       setItem: run('setItem', inner.setItem),
       removeItem: run('removeItem', inner.removeItem),
     }
-    const page = fallbackStorage(storage, name, { changed: () => {}, degraded: (reason) => told.push(reason) })
+    const page = fallbackStorage(storage, name, {
+      isOutdated: false,
+      changed: () => {},
+      degraded: (reason) => told.push(reason),
+    })
     return { inner, failing, told, page }
   }
 

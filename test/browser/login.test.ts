@@ -1,8 +1,10 @@
 // @module-tag chromium
 // @module-tag slow
 
-import type { BrowserContext, Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { createServer } from 'node:http'
+import type { BrowserContext, Frame, Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../support/listen.ts'
 import { holdTokenResponse } from './held-response.ts'
 import { browserRig, call, signIn, started, statusOf, untilStatus, untilTrue } from './rig.ts'
 
@@ -571,15 +573,13 @@ describe('callback', () => {
     expect(await goto(page, callback)).toBe('signed-in')
   })
 
-  it('a request to another origin goes without the token, and the page is told so once, on the console and as an event', async () => {
+  it('a request to another origin goes without the token, and emits one event', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       // The policy of the page forbids these addresses.
       window.adjust = (options) => ({ ...options, fetch: async () => new Response() })
     })
     const page = await rig.open(context, '/memory/home')
-    const printed: string[] = []
-    page.on('console', (message) => printed.push(`${message.type()}: ${message.text()}`))
     const events = await page.evaluate(async () => {
       const { auth, events } = window.app
       const before = events.length
@@ -590,48 +590,77 @@ describe('callback', () => {
       return events.slice(before)
     })
     expect(events).toEqual([{ type: 'sent_without_token', origin: 'https://other.example' }])
-    expect(printed.filter((line) => line.includes('agent-auth'))).toEqual([
-      'warning: agent-auth: https://other.example gets no token, because it is not baseUrl.',
+  })
+
+  it("a developer's page without onEvent reads once on the console what no call throws", async () => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      IDBFactory.prototype.open = () => {
+        throw new DOMException('blocked', 'SecurityError')
+      }
+      const fetch = async (): Promise<never> => {
+        throw new TypeError('Failed to fetch')
+      }
+      window.adjust = (options) => ({ ...options, fetch, onEvent: undefined })
+    })
+    const page = await context.newPage()
+    const printed: string[] = []
+    page.on('console', (message) => printed.push(message.text()))
+    expect(await goto(page, `${rig.origin}/indexed/home`)).toBe('signed-out')
+    await page.evaluate(async () => {
+      for (const path of ['a', 'b']) await window.app.codeOf(window.app.auth.fetch(`https://other.example/${path}`))
+    })
+    expect(printed).toEqual([
+      expect.stringContaining('the storage cannot be used (read_failed)'),
+      'agent-auth: https://other.example gets no token, because it is not baseUrl.',
+      expect.stringContaining(`allow ${rig.origin} and authorization by CORS`),
     ])
   })
 
-  it('a callback page that never calls ready() is told so once, on the console and as an event', async () => {
-    const context = await rig.context()
-    const page = await rig.open(context, '/memory/home')
-    const callback = await interrupted(page)
-    const printed: string[] = []
-    page.on('console', (message) => printed.push(`${message.type()}: ${message.text()}`))
-    await page.clock.install()
-    await page.addInitScript(() => {
-      window.start = 'without ready()'
-    })
-    await page.goto(callback)
-    await untilTrue(page, () => Boolean(window.app))
-    const events = (): Promise<string[]> => page.evaluate(() => window.app.events.map(({ type }) => type))
-    await page.clock.fastForward(2_000)
-    expect(await events()).toEqual([])
-    await page.clock.fastForward(60_000)
-    expect(await events()).toEqual(['callback_unfinished'])
-    expect(printed).toEqual(['warning: agent-auth: call ready() to finish the login of this callback page.'])
-    expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe('resolved')
-    expect(await statusOf(page)).toBe('signed-in')
+  it('a redirect in a frame, where the service shows no form, is refused', async () => {
+    const portal = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'))
+    onTestFinished(() => void portal.close())
+    const port = await listen(portal, 'localhost')
+    const page = await (await rig.context()).newPage()
+    await page.goto(`http://localhost:${port}`)
+    await page.evaluate(
+      (src) => Object.assign(document.body.appendChild(document.createElement('iframe')), { src }),
+      `${rig.origin}/memory/home`,
+    )
+    const frame = page.frames()[1] as Frame
+    expect(await started(frame)).toBe('signed-out')
+    expect(await frame.evaluate(() => window.app.codeOf(window.app.auth.signIn()))).toBe('config_invalid')
   })
 
-  it('a callback page whose app was closed is told nothing', async () => {
-    const context = await rig.context()
-    const page = await rig.open(context, '/memory/home')
-    const callback = await interrupted(page)
-    await page.clock.install()
-    await page.addInitScript(() => {
-      window.start = 'without ready()'
+  it('a page with images named after members of the document goes on', async () => {
+    rig.app.rendered = '<img name="prerendering"><img name="hidden"><img name="hasFocus">'
+    const page = await rig.signedIn(await rig.context(), 'indexed')
+    expect(await call(page)).toBe(200)
+    await page.evaluate(async () => {
+      await new Promise((resolve) => {
+        indexedDB.deleteDatabase('agent-auth').onsuccess = resolve
+      })
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
     })
-    await page.goto(callback)
-    await untilTrue(page, () => Boolean(window.app))
-    await page.evaluate(() => window.app.auth.close())
-    await page.clock.fastForward(60_000)
-    const events = await page.evaluate(() => window.app.events.map(({ type }) => type))
-    await page.evaluate(() => window.app.auth.ready())
-    expect(events).toEqual([])
+    await untilStatus(page, 'signed-out')
+  })
+
+  it('a sign-out at the service ends its own sign-in: the next login asks for the password', async () => {
+    const page = await rig.open(await rig.context(), '/indexed/home')
+    rig.service.dev.autoApprove(undefined)
+    const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
+    await page.evaluate(() => window.app.auth.signIn())
+    await page.fill('[name=email]', ada?.email ?? '')
+    await page.fill('[name=password]', ada?.password ?? '')
+    await page.keyboard.press('Enter')
+    await page.click('[name=decision][value=approve]')
+    await page.waitForURL(`${rig.origin}/**`)
+    expect(await started(page)).toBe('signed-in')
+    await page.evaluate(() => window.app.auth.signOut({ atService: true, returnTo: '/indexed/bye' }))
+    await page.waitForURL(`${rig.origin}/indexed/bye`)
+    expect(await started(page)).toBe('signed-out')
+    await page.evaluate(() => window.app.auth.signIn())
+    await page.waitForSelector('[name=password]')
   })
 
   it('a prerendered page finishes no login, starts none and reads nothing until it is shown', async () => {

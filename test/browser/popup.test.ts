@@ -153,9 +153,13 @@ async function openAndClose(context: BrowserContext): Promise<Page> {
   return page
 }
 
-it('a window that the user closes ends the login with popup_closed', async () => {
-  expect(await outcome(await openAndClose(await rig.context()))).toBe('popup_closed')
-})
+it.each(['', '<img name="hasFocus">'])(
+  'a window that the user closes ends the login with popup_closed %s',
+  async (html) => {
+    rig.app.rendered = html
+    expect(await outcome(await openAndClose(await rig.context()))).toBe('popup_closed')
+  },
+)
 
 it('an isolated window that the user closes ends in a time-out', async () => {
   rig.service.dev.autoApprove(undefined)

@@ -65,6 +65,7 @@ function routerWithGuards(): { start(): Promise<void>; go(path: string): Promise
 function vueRouter(): Router {
   const View = {
     setup() {
+      // biome-ignore lint/correctness/useHookAtTopLevel: `setup` of Vue is no component of React.
       const route = useRoute()
       onMounted(ready)
       return () => {

@@ -75,14 +75,6 @@ describe('kinds', () => {
   })
 })
 
-/** Resolves when no tab has or wants the lock, so that a removal which was set off before has ended. */
-async function removalEnded(page: Page): Promise<void> {
-  await untilResolvesTrue(page, async () => {
-    const { held = [], pending = [] } = await navigator.locks.query()
-    return [...held, ...pending].every(({ name = '' }) => !name.startsWith('agent-auth:http'))
-  })
-}
-
 describe('bad storage', () => {
   const block = (context: BrowserContext, name: string): Promise<unknown> =>
     context.addInitScript((property) => {

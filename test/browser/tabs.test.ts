@@ -337,6 +337,20 @@ describe('tabs that were away', () => {
     expect(await statusOf(frozen)).toBe('signed-out')
   })
 
+  it('session: a tab that shows another site during a sign-out elsewhere comes back signed out', async () => {
+    const context = await rig.context()
+    const page = await rig.signedIn(context, 'session')
+    const other = await rig.open(context, '/session/home')
+    await page.goto('about:blank')
+    await other.evaluate(() => window.app.auth.signOut())
+    await page.goto(`${rig.origin}/session/home`)
+    expect(await started(page)).toBe('signed-out')
+    expect(await call(page)).toBe('login_required')
+    await signIn(page)
+    await page.reload()
+    expect(await started(page)).toBe('signed-in')
+  })
+
   it('a window opened with a copy of sessionStorage drops the copy; the first tab keeps its session', async () => {
     const context = await rig.context()
     const first = await rig.signedIn(context, 'session')

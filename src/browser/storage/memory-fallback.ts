@@ -14,8 +14,8 @@ export interface StorageListeners {
   readonly changed: () => void
   /** The storage cannot be used in this page. From now on records live in memory. */
   readonly degraded: (reason: 'read_failed' | 'write_failed') => void
-  /** Returns whether the record that the storage has must be removed before it is read. */
-  readonly isOutdated?: () => boolean
+  /** Whether the record that the storage has must be removed before it is read. */
+  readonly isOutdated: boolean
 }
 
 export interface FallbackStorage {
@@ -35,7 +35,7 @@ type Item = string | null | undefined
  * used if the first read fails twice or hangs, and if the first sign-in is not there after its write.
  */
 export function fallbackStorage(inner: TokenStorage, name: string, listeners: StorageListeners): FallbackStorage {
-  const { changed, degraded, isOutdated = () => false } = listeners
+  const { changed, degraded, isOutdated } = listeners
   const memory = memoryStorage()
   let used = inner
   let isWritten = false
@@ -47,8 +47,10 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
   function fallBack(reason: 'read_failed' | 'write_failed', error: unknown): void {
     // A library's error, such as that of a missing key, says that the record must stay as it is.
     if (isAgentAuthError(error) && error.code !== 'timeout') throw error
-    if (used === inner) degraded(reason)
+    if (used === memory) return
     used = memory
+    degraded(reason)
+    if (isMemoryUsed) removeLeft()
   }
   function note(item: Item): Item {
     hasRead = true
@@ -56,7 +58,7 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
     return item
   }
   function read(): MaybePromise<Item> {
-    const removed = isOutdated() ? inner.removeItem(name) : undefined
+    const removed = isOutdated ? inner.removeItem(name) : undefined
     return isPromise(removed) ? Promise.resolve(removed).then(() => inner.getItem(name)) : inner.getItem(name)
   }
   /** Safari may lose its connection to the database just then, and opens another one. */
@@ -110,8 +112,10 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
     return memory.setItem(name, value)
   }
   function removeLeft(): void {
-    if (used === inner) return
+    if (used === inner && hasRead) return
     isMemoryUsed = true
+    // The read may still fail.
+    if (used === inner) return
     const remove = async (): Promise<void> => inner.removeItem(name)
     remove().then(changed, () => {})
   }

@@ -15,10 +15,10 @@ export interface MissedSignOut {
 export function missedSignOut(name: string): MissedSignOut {
   const key = `${name}:signed-out`
   const read = (): string | undefined => attempt(() => localStorage.getItem(key) ?? '')
-  let known = attempt(() => sessionStorage.getItem(key)) ?? read()
+  let known = attempt(() => sessionStorage.getItem(key) ?? '') ?? read()
   const note = (mark: string | undefined): void => {
     known = mark
-    if (mark !== undefined) attempt(() => sessionStorage.setItem(key, mark))
+    if (mark) attempt(() => sessionStorage.setItem(key, mark))
   }
   return {
     set() {

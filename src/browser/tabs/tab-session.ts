@@ -28,6 +28,8 @@ export function createTabSession(
 ): { session: Session; close(): void } {
   const isOwn = storage.reach === 'tab'
   const mark = missedSignOut(name)
+  // While this tab showed another site. Such a sign-out ends a session of this tab, and no login that is being finished.
+  const isOutdated = mark.wasSet() && isOwn
   const revalidate = (after: 'change' | 'sign-out'): void => void session.resume({ after }).catch(() => {})
   const { send, close } = openTabChannel(name, {
     received(type) {
@@ -43,8 +45,7 @@ export function createTabSession(
   const records = fallbackStorage(storage, name, {
     changed: () => send('changed'),
     degraded: (reason) => config.emit({ type: 'storage_degraded', reason }),
-    // The user signed out in another tab while this one showed another site.
-    isOutdated: () => isOwn && mark.wasSet(),
+    isOutdated,
   })
   const { session, followSignOut: followHere } = createHookedSession(
     config,
@@ -77,11 +78,10 @@ export function createTabSession(
     if (sessionRef !== before) mark.wasSet()
   })
   const { resume } = session
-  session.resume = async (options) => {
-    await records.tryAgain()
-    return resume(options)
-  }
-  if (untilShown()) waitUntilShown(session)
+  // At once if possible, so that a call right after it waits for the read.
+  session.resume = (options) =>
+    records.isDegraded() ? records.tryAgain().then(() => resume(options)) : resume(options)
+  if (untilShown() !== undefined) waitUntilShown(session)
   return { session, close }
 }
 
