@@ -1,6 +1,6 @@
 import { isAgentAuthError } from '../../errors.ts'
 import { sleep, succeeds, withTimeout } from '../../internal/timeouts.ts'
-import { decodeRecord, isRecord, type SessionRecord } from '../../session/record.ts'
+import { decodeRecord, isRecord, isSame, type SessionRecord } from '../../session/record.ts'
 import { isPromise } from '../../session/store.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
@@ -91,17 +91,18 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
   }
 
   async function writeFirst(value: string): Promise<void> {
-    const written = decodeRecord(name, value)
+    const record = decodeRecord(name, value) as SessionRecord
     const write = async (): Promise<void> => {
       await inner.setItem(name, value)
-      if (!isSame(decodeRecord(name, await inner.getItem(name)), written, 'rev')) throw new Error('not there')
+      if (!isSame(decodeRecord(name, await inner.getItem(name)), record)) throw new Error('not there')
     }
     try {
       await withTimeout(maxFirstUseMs, write())
       isWritten = true
     } catch (error) {
+      const stored = decodeRecord(name, last)
       // A refresh of the record that is stored: the session keeps its tokens, and writes them later.
-      if (isSame(decodeRecord(name, last), written, 'id')) throw error
+      if (isRecord(stored) && stored.id === record.id) throw error
       fallBack('write_failed', error)
       await setItem(name, value)
     }
@@ -145,9 +146,4 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
     },
     removeLeft,
   }
-}
-
-/** Returns whether both are records of one sign-in, and with `rev` of the same refresh. */
-function isSame(one: ReturnType<typeof decodeRecord>, other: typeof one, by: keyof SessionRecord): boolean {
-  return isRecord(one) && isRecord(other) && one.id === other.id && one[by] === other[by]
 }
