@@ -1,6 +1,6 @@
-import { checkArgument, checkNames, recordsKind, signalKind, storageKind } from '../config/check-options.ts'
+import { checkMethods, checkNames, checkSignal } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
+import { type AuthConfigOptions, authOptionNames } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { LoginMode } from './callback-url.ts'
 import type { PopupLogin } from './popup.ts'
@@ -46,25 +46,29 @@ export interface SignInOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** The methods of a storage without a lock. */
+export const recordMethods: readonly string[] = ['getItem', 'setItem', 'removeItem']
 const forBackends: readonly string[] = ['clientSecret', 'basicEncoding', 'allowHttpHosts']
 const authNames: readonly string[] = [
-  ...Object.keys(authOptionKinds).filter((name) => !forBackends.includes(name)),
+  ...authOptionNames.filter((name) => !forBackends.includes(name)),
   ...['storage', 'key', 'popup', 'loginStorage', 'navigate'],
 ]
 
 /** Returns the options of `createBrowserAuth`, checked. Throws `config_invalid` for a name that is unknown and for a wrong type. */
 export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOptions {
-  const own = checkNames('createBrowserAuth', options, authNames, 'Remove it, or use it in a backend')
-  if (own.storage !== undefined) checkArgument('storage', own.storage, storageKind)
-  if (own.loginStorage !== undefined) checkArgument('loginStorage', own.loginStorage, recordsKind)
+  const own = checkNames('createBrowserAuth', options, authNames)
+  if (own.storage !== undefined) checkMethods('storage', own.storage, recordMethods)
+  if (Object.prototype.toString.call(own.storage) === '[object Storage]')
+    invalid('storage must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it')
+  if (own.loginStorage !== undefined) checkMethods('loginStorage', own.loginStorage, recordMethods)
   if (own.popup !== undefined && !own.popup.signIn) invalid('popup must be popupLogin()')
   return own
 }
 
 /** Returns the options of `signIn`, checked. Throws `config_invalid`, also if there is no page. */
 export function signInOptions(given: SignInOptions): SignInOptions {
-  const own = checkNames('signIn', withoutEvent(given), ['mode', 'returnTo', 'params', 'signal'], 'Use its params')
-  if (own.signal != null) checkArgument('signal', own.signal, signalKind)
+  const own = checkNames('signIn', withoutEvent(given), ['mode', 'returnTo', 'params', 'signal'])
+  checkSignal(own.signal)
   if (!['redirect', 'popup', undefined].includes(own.mode)) invalid('mode must be redirect or popup')
   requirePage('signIn()')
   return own

@@ -1,6 +1,6 @@
-import { checkArgument, recordsKind } from '../../config/check-options.ts'
+import { checkMethods } from '../../config/check-options.ts'
 import { attempt } from '../../internal/attempt.ts'
-import type { BrowserStorage } from '../options.ts'
+import { type BrowserStorage, recordMethods } from '../options.ts'
 import { claimTab } from '../tabs/duplicated-tab.ts'
 import { webLock } from './web-lock.ts'
 
@@ -11,7 +11,7 @@ import { webLock } from './web-lock.ts'
  * `indexedDbStorage`. Throws `config_invalid`.
  */
 export function webStorage(area: Storage | (() => Storage)): BrowserStorage {
-  if (typeof area !== 'function' && area !== undefined) checkArgument('area', area, recordsKind)
+  if (typeof area !== 'function' && area !== undefined) checkMethods('area', area, recordMethods)
   const open = typeof area === 'function' ? area : () => area
   const isOwn = attempt(() => open() === sessionStorage)
   let isClaimed = !isOwn
