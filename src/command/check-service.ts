@@ -1,8 +1,14 @@
+import { genericTokenEndpointRequest } from 'oauth4webapi'
+import { startLogin } from '../authorize.ts'
 import type { AuthConfig } from '../config.ts'
-import type { AgentAuthError } from '../errors.ts'
+import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
+import { randomText } from '../internal/base64url.ts'
+import { maxRefusalBytes } from '../internal/limits.ts'
+import { readTextAtMost } from '../internal/read-at-most.ts'
 import { remedyFor } from '../oauth-error-codes.ts'
-import type { Probes, Reply } from './probe.ts'
+import { requestTokens } from '../token-endpoint.ts'
+import { redirectUrisOf } from './ports.ts'
 
 /** One check: what is wrong and what to do, or why it was not made, or neither. */
 export interface Check {
@@ -12,146 +18,95 @@ export interface Check {
   readonly skipped?: string
 }
 
-/** How far two clocks may differ, in milliseconds. The service rounds to seconds, and a response takes a while. */
-const maxClockOffsetMs = 60_000
-
-/** Returns what the responses of the service tell about it and about the settings. */
-export function checkService(config: AuthConfig, probes: Probes, origin: string | undefined): Check[] {
-  const { authorize, redirectUri, token, api } = probes
-  const server = checkAuthorizationServer(config, probes)
-  const aheadMs = authorize?.aheadMs ?? api?.aheadMs
-  return [
-    server,
-    checkApi(api),
-    ...(server.cause === undefined && authorize && token
-      ? checkClient({ ...config, redirectUri }, authorize, token)
-      : ['client', 'redirect URI', 'dialect', 'PKCE'].map((check) => ({ check, skipped: 'no authorization server' }))),
-    aheadMs === undefined ? { check: 'clock', skipped: 'no response has a Date header' } : checkClock(aheadMs),
-    ...(origin === undefined ? [] : [checkCors(probes, origin)]),
-  ]
+/** What the settings of the library do not hold. */
+export interface CheckOptions {
+  /** The origin of a page that calls the API. */
+  readonly origin?: string | undefined
+  readonly ports?: readonly number[] | undefined
 }
 
-function checkAuthorizationServer({ authUrl }: AuthConfig, { authorize, token }: Probes): Check {
-  const hasBadLocation = authorize && !attempt(() => locationOf(authorize, authUrl))
-  return finding('authorization server', [
-    [!authorize, 'authUrl does not respond.', 'Check --auth-url, and that the service runs.'],
-    [authorize?.isOfApi, 'authUrl is the API.', 'Swap --auth-url and --base-url.'],
-    [authorize && authorize.status >= 500, 'The authorization server fails.', 'Try again later.'],
+/** A response. undefined in its place means that there was none. */
+interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  /** Whether it has the form of the API. */
+  readonly isOfApi: boolean
+}
+
+/** Checks what the service responds to requests that need no user. Sends them side by side, and no token. */
+export async function checkService(config: AuthConfig, { origin, ports }: CheckOptions): Promise<Check[]> {
+  const searchUrl = `${config.baseUrl}/api/llm_models/search`
+  const [login, token, search, preflight] = await Promise.all([
+    askForLogin(config, redirectUrisOf(config.redirectUri, ports)),
+    refusalOf(config),
+    ask(config, searchUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }),
+    origin === undefined ? undefined : ask(config, searchUrl, preflightFrom(origin)),
+  ])
+  const server = finding('authorization server', [
+    [!login.reply, 'authUrl does not respond.', 'Check --auth-url, and that the service runs.'],
+    [login.reply?.isOfApi, 'authUrl is the API.', 'Swap --auth-url and --base-url.'],
     [
-      hasBadLocation,
-      'The authorization server redirects to a Location that is no URL.',
-      'Check --auth-url. If it is right, the operator of the service has to correct that header.',
-    ],
-    [
-      !token?.status || token.status >= 500,
-      'The token endpoint does not respond, or fails.',
+      Number(login.reply?.status) >= 500 || !token?.status || token.status >= 500,
+      'The authorization server or its token endpoint fails.',
       'Try again later. If it stays so, check --auth-url.',
     ],
   ])
-}
-
-/** Checks what only an authorization server that responds can tell. */
-function checkClient({ authUrl, redirectUri }: AuthConfig, authorize: Reply, token: AgentAuthError): Check[] {
-  const isKnown = token.details?.error !== 'invalid_client' && token.status !== 401
-  const takesCodes = token.code === 'grant_rejected'
-  const isRefused = authorize.status >= 400
-  const refusal = locationOf(authorize, authUrl).searchParams.get('error') ?? undefined
-  const isOther = refusal !== undefined && refusal !== 'invalid_request'
-  const noClient = isKnown ? undefined : 'no client'
+  const api = finding('API', [
+    [!search, 'baseUrl does not respond.', 'Check --base-url, and that the service runs.'],
+    [!search?.isOfApi || search.status === 404, 'baseUrl is not the API.', 'Check --base-url.'],
+  ])
   return [
-    finding(
-      'client',
-      [
-        [
-          !isKnown,
-          'The client is unknown, or its secret is missing or wrong.',
-          'Check --client-id. Pass --client-secret-file for a confidential client, and none for a public client.',
-        ],
-      ],
-      takesCodes ? undefined : 'the token endpoint refuses the request',
-    ),
-    finding(
-      'redirect URI',
-      [
-        [
-          isRefused && isKnown,
-          'The authorization server refuses the redirect URI.',
-          `Register ${redirectUri} for the client, or pass the registered one with --redirect-uri and --ports.`,
-        ],
-      ],
-      isRefused ? noClient : undefined,
-    ),
-    finding(
-      'dialect',
-      [
-        [
-          isKnown && !takesCodes,
-          'The token endpoint does not take the form of this service.',
-          'Check --auth-url. Another kind of service needs the option dialect of the library.',
-        ],
-      ],
-      noClient,
-    ),
-    finding(
-      'PKCE',
-      [
-        [
-          refusal === 'invalid_request',
-          'The authorization server refuses a request with an S256 challenge.',
-          'Turn PKCE with S256 on for the client.',
-        ],
-      ],
-      isRefused
-        ? (noClient ?? 'no redirect URI')
-        : isOther
-          ? 'the authorization server refuses the request'
-          : undefined,
-    ),
-    ...(isOther ? [refusedLogin(refusal)] : []),
+    server,
+    api,
+    ...(server.cause === undefined && login.reply && token
+      ? checkClient(login.redirectUri, login.reply, token)
+      : [{ check: 'client', skipped: 'no authorization server' }]),
+    ...(origin !== undefined && preflight && api.cause === undefined ? [checkCors(preflight, origin)] : []),
   ]
 }
 
-/** Returns the check for an error with which the authorization server redirects back. Text of another kind is not quoted. */
-function refusedLogin(error: string): Check {
-  if (error === 'invalid_scope')
-    return {
-      check: 'scope',
-      cause: 'The authorization server refuses the scope.',
-      fix: 'Pass a --scope that the client is registered for.',
-    }
-  const remedy = remedyFor(error)
-  return {
-    check: 'login',
-    cause: `The authorization server refuses a login${remedy ? ` with ${error}` : ''}.`,
-    fix: remedy ?? 'Check the registration of the client.',
-  }
-}
-
-/** Returns where a response redirects to, or the authorization server. Throws for a Location that is no URL. */
-function locationOf({ headers }: Reply, authUrl: string): URL {
-  return new URL(headers.get('location') ?? '', authUrl)
-}
-
-function checkClock(aheadMs: number): Check {
-  const offsetMs = Math.abs(aheadMs)
-  const cause = `The clock of the service is ${Math.round(offsetMs / 1_000)} s ${aheadMs > 0 ? 'ahead' : 'behind'}.`
-  return finding('clock', [[offsetMs > maxClockOffsetMs, cause, 'Set the clock of this machine.']])
-}
-
-function checkApi(api: Reply | undefined): Check {
-  return finding('API', [
-    [!api, 'baseUrl does not respond.', 'Check --base-url, and that the service runs.'],
+/** Checks what only an authorization server that responds can tell. */
+function checkClient(redirectUri: string, login: Reply, token: AgentAuthError): Check[] {
+  const isUnknown = token.details?.error === 'invalid_client' || token.status === 401
+  const client = finding('client', [
     [
-      api && (!api.isOfApi || api.status === 404),
-      'baseUrl is not the API.',
-      'Check --base-url. Is it the authorization server?',
+      isUnknown,
+      'The client is unknown, or its secret is missing or wrong.',
+      'Check --client-id. Pass --client-secret-file for a confidential client, and none for a public client.',
+    ],
+    [
+      token.code !== 'grant_rejected',
+      'The token endpoint does not take the form of this service.',
+      'Check --auth-url. Another kind of service needs the option dialect of the library.',
     ],
   ])
+  if (isUnknown) return [client, { check: 'login', skipped: 'no client' }]
+  const location = attempt(() => new URL(login.headers.get('location') ?? '', redirectUri))
+  const error = location?.searchParams.get('error') ?? ''
+  const remedy = remedyFor(error)
+  const refusal = finding('login', [
+    [
+      login.status >= 400,
+      'The authorization server refuses the redirect URI.',
+      `Register ${redirectUri} for the client, or pass the registered one with --redirect-uri and --ports.`,
+    ],
+    [
+      error === 'invalid_scope',
+      'The authorization server refuses the scope.',
+      'Pass a --scope that the client is registered for.',
+    ],
+    // Text of another kind is not quoted.
+    [
+      error,
+      `The authorization server refuses a login${remedy ? ` with ${error}` : ''}.`,
+      remedy ?? 'Check the registration of the client.',
+    ],
+  ])
+  return [client, refusal]
 }
 
-function checkCors({ api, preflight }: Probes, origin: string): Check {
-  if (!preflight || checkApi(api).cause !== undefined) return { check: 'CORS', skipped: 'no API' }
-  const allowed = preflight.headers.get('access-control-allow-origin')
+function checkCors({ headers }: Reply, origin: string): Check {
+  const allowed = headers.get('access-control-allow-origin')
   return finding('CORS', [
     [
       allowed !== origin && allowed !== '*',
@@ -161,13 +116,62 @@ function checkCors({ api, preflight }: Probes, origin: string): Check {
   ])
 }
 
-/** Returns the first finding whose condition holds. Without one, says why the check was not made, if it was not. */
-function finding(
-  check: string,
-  findings: readonly (readonly [condition: unknown, cause: string, fix: string])[],
-  skipped?: string,
-): Check {
-  const [, cause, fix] = findings.find(([condition]) => condition) ?? []
-  if (cause !== undefined && fix !== undefined) return { check, cause, fix }
-  return skipped === undefined ? { check } : { check, skipped }
+/** Returns the first finding whose condition holds. */
+function finding(check: string, findings: readonly (readonly [holds: unknown, cause: string, fix: string])[]): Check {
+  const [, cause, fix] = findings.find(([holds]) => holds) ?? []
+  return cause === undefined || fix === undefined ? { check } : { check, cause, fix }
+}
+
+/** Asks for the page that a login begins with, once for each redirect URI. Returns the first that is refused. */
+async function askForLogin(config: AuthConfig, redirectUris: readonly string[]) {
+  const logins = await Promise.all(
+    redirectUris.map(async (redirectUri) => {
+      const { url } = await startLogin({ ...config, redirectUri })
+      return { redirectUri, reply: await ask(config, url.href) }
+    }),
+  )
+  const [first = { redirectUri: config.redirectUri, reply: undefined }] = logins
+  return logins.find(({ reply }) => reply && reply.status >= 400) ?? first
+}
+
+function preflightFrom(origin: string): RequestInit {
+  const headers = {
+    origin,
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization,content-type',
+  }
+  return { method: 'OPTIONS', headers }
+}
+
+async function ask({ fetch, timeoutMs }: AuthConfig, url: string, init: RequestInit = {}): Promise<Reply | undefined> {
+  try {
+    const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
+    const text = (await readTextAtMost(response, maxRefusalBytes)) ?? ''
+    const body: unknown = attempt(() => JSON.parse(text))
+    return {
+      status: response.status,
+      headers: response.headers,
+      isOfApi: typeof body === 'object' && body !== null && 'success' in body,
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** Redeems a code that does not exist. A service of this dialect knows the client and refuses the code. */
+async function refusalOf(config: AuthConfig): Promise<AgentAuthError | undefined> {
+  const parameters = { redirect_uri: config.redirectUri, code: randomText(), code_verifier: randomText() }
+  try {
+    await requestTokens(config, {
+      grant: 'authorization_code',
+      send: (server, client, authenticate, options) =>
+        genericTokenEndpointRequest(server, client, authenticate, 'authorization_code', parameters, options),
+      previous: undefined,
+      signal: undefined,
+    })
+    return undefined
+  } catch (error) {
+    if (!isAgentAuthError(error)) throw error
+    return error
+  }
 }

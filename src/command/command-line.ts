@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util'
-import { argumentProblem } from './argument-problem.ts'
 
 /** The commands, and which options each takes besides those of all. */
 export const commands = {
@@ -14,8 +13,9 @@ export const commands = {
     'timeout',
     'no-browser',
   ],
-  logout: [],
+  logout: ['at-service'],
   status: [],
+  whoami: [],
   token: [],
   fetch: [],
   doctor: ['auth-url', 'base-url', 'client-id', 'client-secret-file', 'redirect-uri', 'scope', 'ports', 'origin'],
@@ -45,6 +45,7 @@ export interface Flags {
   readonly timeout?: string
   readonly 'no-browser'?: boolean
   readonly origin?: string
+  readonly 'at-service'?: boolean
 }
 
 interface Parsed {
@@ -99,12 +100,24 @@ const options = {
   timeout: { type: 'string' },
   'no-browser': { type: 'boolean' },
   origin: { type: 'string' },
+  'at-service': { type: 'boolean' },
 } as const
 
 function parse(args: readonly string[]): Parsed {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options })
   } catch (error) {
-    throw new UsageError(argumentProblem(error, args, Object.keys(options)))
+    throw new UsageError(problemOf(error))
   }
+}
+
+/** Returns what is wrong with the arguments. An option without a name of letters may be a value in the wrong place, such as a secret. */
+function problemOf(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  // A value that begins with a hyphen looks like the next option.
+  const [, flag] = /'(?:-\w, )?--([\w-]+)' argument is ambiguous/.exec(String(message)) ?? []
+  if (flag !== undefined) return `--${flag} takes a value; write --${flag}=VALUE if it begins with a hyphen`
+  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return String(message)
+  const [, name] = /^[^']*'(-{1,2}[\w-]{1,24})'/.exec(String(message)) ?? []
+  return name === undefined ? 'there is an unknown option' : `there is no option ${name}`
 }

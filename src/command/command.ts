@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isAgentAuthError } from '../errors.ts'
 import { type CommandLine, type CommandName, readCommandLine, UsageError } from './command-line.ts'
+import { escaped } from './escaped.ts'
 import type { Result } from './session.ts'
 
 /** Each command is loaded when it is used, because loading takes most of a start. */
@@ -8,6 +9,7 @@ const run: Record<CommandName, (line: CommandLine) => Promise<Result>> = {
   login: async (line) => (await import('./login.ts')).login(line),
   logout: async (line) => (await import('./session.ts')).logout(line),
   status: async (line) => (await import('./session.ts')).status(line),
+  whoami: async (line) => (await import('./session.ts')).status(line),
   token: async (line) => (await import('./session.ts')).token(line),
   fetch: async (line) => (await import('./fetch.ts')).fetchPath(line),
   doctor: async (line) => (await import('./doctor.ts')).doctor(line),
@@ -26,7 +28,7 @@ export async function commandMain(args: readonly string[]): Promise<number> {
       return 0
     }
     const { exitCode, text, json } = await run[line.name](line)
-    process.stdout.write(`${line.output === 'json' ? jsonText(json) : text.replace(/\n$/, '')}\n`)
+    process.stdout.write(`${line.output === 'json' ? escaped(JSON.stringify(json)) : text.replace(/\n$/, '')}\n`)
     return exitCode
   } catch (error) {
     return await complain(error)
@@ -36,11 +38,6 @@ export async function commandMain(args: readonly string[]): Promise<number> {
 function versionOfPackage(): string {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   return version
-}
-
-/** Also escapes the control characters that JSON may have as they are, because some terminals obey them. */
-function jsonText(json: unknown): string {
-  return JSON.stringify(json).replace(/\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /**
@@ -58,7 +55,7 @@ async function complain(error: unknown): Promise<number> {
     return 1
   }
   const { code, message, retryable } = error
-  process.stderr.write(`agent-auth: ${code === 'aborted' ? 'Cancelled.' : inTerminal(message)} (${code})\n`)
+  process.stderr.write(`agent-auth: ${code === 'aborted' ? 'Cancelled.' : escaped(inTerminal(message))} (${code})\n`)
   if (code === 'storage_failed') process.stderr.write(`${(await import('./profile.ts')).whereStorage(process.env)}\n`)
   if (code === 'config_invalid') return 2
   if (code === 'login_required' || code === 'session_ended') return 3
@@ -68,8 +65,5 @@ async function complain(error: unknown): Promise<number> {
 
 /** Returns a message of the library with what a user of the command does for a login, and without an option that the command lacks. */
 function inTerminal(message: string): string {
-  return message
-    .replace('Start a login.', 'Run agent-auth login.')
-    .replace('sign in without openBrowser.', 'run agent-auth login --no-browser.')
-    .replace(' or at a host of allowHttpHosts', '')
+  return message.replace('Start a login.', 'Run agent-auth login.').replace(' or at a host of allowHttpHosts', '')
 }

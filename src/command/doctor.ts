@@ -2,13 +2,12 @@ import { isAgentAuthError } from '../errors.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { type Check, checkService } from './check-service.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
-import { probe } from './probe.ts'
 import { chooseSettings, openStorage, type Profile, profileOf, whereStorage } from './profile.ts'
 import type { Result } from './session.ts'
 
 /**
- * Checks the settings, the service and the storage. It begins a login, redeems a code that does not exist, and searches without a token
- * (probe.ts). The client secret goes to the token endpoint only. Exit code 1 is for a finding.
+ * Checks the settings, the service and the storage. It begins a login, redeems a code that does not exist, and searches without a token.
+ * The client secret goes to the token endpoint only. Exit code 1 is for a finding.
  */
 export async function doctor({ profile: name, flags }: CommandLine): Promise<Result> {
   checkOrigin(flags.origin)
@@ -17,9 +16,8 @@ export async function doctor({ profile: name, flags }: CommandLine): Promise<Res
   const profile = checks[0]?.cause ? undefined : await openSettings(storage, name, flags)
   if (profile && 'check' in profile) checks.push(profile)
   else if (profile) {
-    const { origin } = flags
-    const probes = await probe(profile.config, { origin, ports: profile.settings.ports })
-    checks.push({ check: 'settings' }, ...checkService(profile.config, probes, origin))
+    const options = { origin: flags.origin, ports: profile.settings.ports }
+    checks.push({ check: 'settings' }, ...(await checkService(profile.config, options)))
   }
   const findings = checks.filter(({ cause }) => cause !== undefined)
   return {

@@ -3,6 +3,7 @@ import { createBearerFetch } from '../bearer.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
+import { escaped } from './escaped.ts'
 import { openProfile, openStorage } from './profile.ts'
 import type { Result } from './session.ts'
 
@@ -25,7 +26,7 @@ export async function fetchPath({ profile, rest }: CommandLine): Promise<Result>
   if (!ok) process.stderr.write(`agent-auth: the API responded with ${status}${adviceOn(status, { path, body })}\n`)
   return {
     exitCode: ok ? 0 : 1,
-    text: process.stdout.isTTY ? withoutControls(text) : text,
+    text: process.stdout.isTTY ? escaped(text) : text,
     json: { status, body: attempt<unknown>(() => JSON.parse(text)) ?? text },
   }
 }
@@ -74,9 +75,4 @@ async function send(
 function adviceOn(status: number, { path, body }: Omit<ApiRequest, 'method'>): string {
   if (status === 404 && !path.startsWith('/api/')) return '; its paths begin with /api'
   return status === 415 && body === undefined ? "; it needs a BODY, such as '{}'" : ''
-}
-
-/** A response could otherwise send commands to the terminal. */
-function withoutControls(text: string): string {
-  return text.replace(/[^\P{Cc}\t\n]/gu, '')
 }

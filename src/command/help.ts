@@ -4,7 +4,7 @@ Signs you in to the Agent Management Service and sends requests with your token.
 
   login                       signs in with the browser and keeps the session
   logout                      ends the session on this machine
-  status                      says whether you are signed in
+  status, whoami              says who is signed in, until when, and where that is stored
   token                       prints a valid access token, and nothing else
   fetch METHOD PATH [BODY]    sends a request to the API; - as BODY reads it from stdin
   doctor                      checks the settings, the service and the storage
@@ -30,6 +30,9 @@ Options of login and doctor. login remembers them for the profile:
 Options of login:
   --timeout SECONDS    sets how long the login may take (default: 300)
   --no-browser         prints the URL and reads the URL of the last page from stdin
+
+Options of logout:
+  --at-service         also ends the browser's sign-in at the service
 
 Options of doctor:
   --origin ORIGIN      checks CORS for an app of this origin (default: none)

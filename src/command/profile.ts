@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { invalid } from '../config/invalid.ts'
 import { checkApiUrl } from '../config/service-url.ts'
 import { type AuthConfig, createAuthConfig } from '../config.ts'
@@ -47,15 +47,17 @@ export function openStorage(env: NodeJS.ProcessEnv): TokenStorage & { ready(): P
 
 /** Says where the storage is. The errors of the library name its file alone, because a path may hold what others must not see. */
 export function whereStorage(env: NodeJS.ProcessEnv): string {
-  return `The storage is ${resolve(storagePath(env))}. AGENT_AUTH_HOME sets another folder.`
+  return `The storage is ${storagePath(env)}. AGENT_AUTH_HOME sets another folder.`
 }
 
 /** Returns the file of the sessions, which only its user can read: AGENT_AUTH_HOME, or a folder for settings, has it. */
-function storagePath(env: NodeJS.ProcessEnv): string {
+export function storagePath(env: NodeJS.ProcessEnv): string {
   const { AGENT_AUTH_HOME, XDG_CONFIG_HOME, APPDATA } = env
   const folder =
     AGENT_AUTH_HOME ||
     join(XDG_CONFIG_HOME || (process.platform === 'win32' && APPDATA) || join(homeFolder(), '.config'), 'agent-auth')
+  // From the current folder, the sessions would be those that an unpacked archive brought.
+  if (!isAbsolute(folder)) invalid('the folder of the sessions must be an absolute path. Set HOME or AGENT_AUTH_HOME')
   return join(folder, 'sessions.json')
 }
 

@@ -1,5 +1,10 @@
+import { endSessionUrl } from '../end-session.ts'
+import { sleep } from '../internal/timeouts.ts'
+import { browserWaitMs } from '../node/limits.ts'
 import type { CommandLine } from './command-line.ts'
-import { openProfile, openStorage } from './profile.ts'
+import { escaped } from './escaped.ts'
+import { openBrowser } from './open-browser.ts'
+import { openProfile, openStorage, storagePath } from './profile.ts'
 
 /** What a command has to say: text for people, and the same as JSON. */
 export interface Result {
@@ -15,22 +20,38 @@ export async function token({ profile }: CommandLine): Promise<Result> {
   return { exitCode: 0, text: accessToken, json: { accessToken, expiresAtMs: session.state.expiresAtMs } }
 }
 
-/** Says whether the user is signed in. Needs no network. */
+/** Says who is signed in, until when and where that is stored. Needs no network. */
 export async function status({ profile }: CommandLine): Promise<Result> {
   const { session, settings } = await openProfile(openStorage(process.env), profile, 'without secret')
   const { status, expiresAtMs } = await session.ready()
-  const until = expiresAtMs === undefined ? '' : `, access token until ${new Date(expiresAtMs).toISOString()}`
-  const isSignedIn = status === 'signed-in'
+  const { subject, tenant, permissions } = session.claims ?? {}
+  const storage = storagePath(process.env)
+  const lines = [
+    `${profile}: ${status}`,
+    ...(subject === undefined ? [] : [`  user ${subject}`]),
+    ...(tenant === undefined ? [] : [`  tenant ${tenant}`]),
+    ...(permissions ? [`  permissions ${permissions.join(', ') || 'none'}`] : []),
+    ...(expiresAtMs === undefined ? [] : [`  access token until ${new Date(expiresAtMs).toISOString()}`]),
+    `  authorization server ${settings.authUrl}`,
+    `  API ${settings.baseUrl}`,
+    `  tokens in ${storage}`,
+  ]
   return {
-    exitCode: isSignedIn ? 0 : 3,
-    text: `${profile}: ${status}${until}\n  authorization server ${settings.authUrl}\n  API ${settings.baseUrl}`,
-    json: { profile, status, expiresAtMs, ...settings },
+    exitCode: status === 'signed-in' ? 0 : 3,
+    text: lines.map(escaped).join('\n'),
+    json: { profile, status, subject, tenant, permissions, expiresAtMs, storage, ...settings },
   }
 }
 
-/** Ends the session on this machine. It revokes nothing at the service. */
-export async function logout({ profile }: CommandLine): Promise<Result> {
-  const { session } = await openProfile(openStorage(process.env), profile, 'without secret')
+/** Ends the session on this machine, and the sign-in of the browser at the service if asked. It revokes no token. */
+export async function logout({ profile, flags }: CommandLine): Promise<Result> {
+  const { session, config } = await openProfile(openStorage(process.env), profile, 'without secret')
   await session.signOut()
+  if (flags['at-service']) {
+    const { href } = endSessionUrl(config)
+    const show = () => process.stderr.write(`Open this URL in a browser to sign out there:\n\n  ${href}\n`)
+    // The program may run until the browser is closed.
+    await Promise.race([openBrowser(href).catch(show), sleep(browserWaitMs)])
+  }
   return { exitCode: 0, text: `${profile}: signed out`, json: { profile, status: 'signed-out' } }
 }

@@ -1,4 +1,3 @@
-// Also tests src/command/argument-problem.ts.
 import { expect, test } from 'vitest'
 import { readCommandLine, UsageError } from '../../src/command/command-line.ts'
 
@@ -16,14 +15,10 @@ test.each([
   [['status', '--profile'], "Option '--profile <value>' argument missing"],
   [['login', '--timeout', '-1'], '--timeout takes a value; write --timeout=VALUE if it begins with a hyphen'],
   [['status', '--json=yes'], "Option '--json' does not take an argument"],
-  [['login', '--authURL', 'x'], 'there is no option --authURL; did you mean --auth-url?'],
-  [['login', '--base_url', 'x'], 'there is no option --base_url; did you mean --base-url?'],
-  [['login', '--id', 'x'], 'there is no option --id; did you mean --client-id?'],
-  [['status', '--prafjle', 'x'], 'there is no option --prafjle; did you mean --profile?'],
-  [['status', '--prafjla', 'x'], 'there is no option --prafjla'],
+  [['login', '--authURL', 'x'], 'there is no option --authURL'],
+  [['status', '--prafjle', 'x'], 'there is no option --prafjle'],
   [['status', '-p'], 'there is no option -p'],
-  [['status', '-profile', 'x'], 'there is no option -profile; did you mean --profile?'],
-  [['login', '-auth-url=x'], 'there is no option -auth-url; did you mean --auth-url?'],
+  [['status', '-profile', 'x'], 'there is no option -p'],
   [['login', '-secret-of-mine'], 'there is no option -s'],
 ])('%j is refused with what to write', (args, message) => {
   expect(refusal(args)).toBe(message)
@@ -33,7 +28,7 @@ test.each([[['--json']], [['constructor']], [['a-secret-that-is-too-long-for-a-n
   '%j names no command, and is not quoted if it may be a secret',
   (args) => {
     const message = refusal(args)
-    expect(message).toMatch(/the commands are login, logout, status, token, fetch, doctor$/)
+    expect(message).toMatch(/the commands are login, logout, status, whoami, token, fetch, doctor$/)
     expect(message.startsWith('there is no command constructor; ')).toBe(args[0] === 'constructor')
     expect(message).not.toContain('secret')
   },

@@ -10,7 +10,7 @@ import { openStorage, profileOf, saveSettings } from '../../src/command/profile.
 import { listen } from '../support/listen.ts'
 import { failure, tokensWith } from '../support/token-flow.ts'
 
-const body = 'text \u001b[31m and \u009b more\n\twith a line\n'
+const body = 'text \u001b[31m and \u009b more \u202e\n\twith a line\n'
 const server = createServer((request, response) => {
   request.resume()
   const status = Number(/\/status\/(\d+)$/.exec(request.url ?? '')?.[1] ?? 200)
@@ -38,7 +38,7 @@ async function machine(user: 'signed in' | 'signed out' = 'signed in'): Promise<
 const fetched = (...rest: string[]) => fetchPath({ name: 'fetch', profile: 'default', output: 'text', flags: {}, rest })
 
 describe('the body of a response', () => {
-  test('is printed as it is, and in a terminal without the characters that the terminal obeys', async () => {
+  test('is printed as it is, and in a terminal with escapes for what the terminal obeys', async () => {
     await machine()
     const { isTTY } = process.stdout
     onTestFinished(() => {
@@ -47,7 +47,7 @@ describe('the body of a response', () => {
     process.stdout.isTTY = false
     expect((await fetched('get', '/api/x')).text).toBe(body)
     process.stdout.isTTY = true
-    expect((await fetched('GET', '/api/x')).text).toBe('text [31m and  more\n\twith a line\n')
+    expect((await fetched('GET', '/api/x')).text).toBe('text \\u001b[31m and \\u009b more \\u202e\n\twith a line\n')
   })
 
   test('is text in JSON if it is no JSON', async () => {

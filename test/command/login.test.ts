@@ -107,9 +107,9 @@ test('a login whose browser shows nothing prints the URL once, and names --no-br
   }
   await expect.poll(passed).toContain('If no browser opened, open this URL')
   await vi.advanceTimersByTimeAsync(defaultLoopbackMs)
-  expect(await exitCode).toBe(4)
+  expect(await exitCode).toBe(1)
   expect(written.split('/authorize?').length).toBe(2)
   expect(written).toContain(
-    'See what the browser shows. If no browser opened, run agent-auth login --no-browser. (timeout)',
+    'Run agent-auth login again, with --timeout 600 for more time or --no-browser to see the URL. (timeout)',
   )
 })

@@ -197,7 +197,7 @@ describe('the storage', () => {
     )
     const away = 'http://127.0.0.1:1'
     const checked = await doctor({ ...line, flags: { ...flags, 'auth-url': away, 'base-url': away } })
-    expect(checked.text).toContain('\nskipped  PKCE (no authorization server)')
+    expect(checked.text).toContain('\nskipped  client (no authorization server)')
     expect(checked.exitCode).toBe(1)
   })
 })
