@@ -10,11 +10,6 @@ const options: Options = {
   splitting: true,
   treeshake: true,
   sourcemap: true,
-  minify: true,
-  // Node prints the line that threw.
-  esbuildOptions: (options) => {
-    options.lineLimit = 200
-  },
 }
 
 export default options

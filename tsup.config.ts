@@ -32,14 +32,7 @@ const options: Options = {
   removeNodeProtocol: false,
   splitting: true,
   treeshake: true,
-  // The maps hold the sources as they are written, so the files may do without the whitespace.
   sourcemap: !fast,
-  minifyWhitespace: !fast,
-  esbuildOptions(options, context) {
-    oneCoreFile.esbuildOptions?.(options, context)
-    // Node prints the line that threw.
-    options.lineLimit = 200
-  },
   clean: !fast,
   // tsup sets baseUrl, which TypeScript 6 calls deprecated; the types are bundled, so the .ts extensions go away.
   dts: fast

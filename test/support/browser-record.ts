@@ -1,6 +1,5 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext } from 'playwright-core'
 import { TestRunner } from 'vitest'
 
@@ -17,7 +16,7 @@ const recordings = new Set<Recording>()
 const kept = new WeakMap<object, Promise<void>>()
 
 /** Where the folders of failed tests are. */
-const failures = fileURLToPath(new URL('../../node_modules/.cache/browser-failures/', import.meta.url))
+const failures = join(import.meta.dirname, '../../node_modules/.cache/browser-failures/')
 
 /** Records each context that the browser opens from now on. If a failed test closes a context, its recording is kept first. */
 export function recordContextsOf(browser: Browser): void {
