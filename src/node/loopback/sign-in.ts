@@ -55,7 +55,7 @@ const final: readonly AgentAuthErrorCode[] = ['login_denied', 'login_failed', 'i
  */
 export async function signInWithLoopback(config: AuthConfig, given: LoopbackOptions = {}): Promise<Tokens> {
   checkConfig('signInWithLoopback', config)
-  const options = checkNames('signInWithLoopback', given, optionNames, 'If it is an authorize parameter, use params')
+  const options = checkNames('signInWithLoopback', given, optionNames)
   const { openBrowser, timeoutMs = defaultLoopbackMs, signal } = options
   if (openBrowser !== undefined && typeof openBrowser !== 'function') invalid('openBrowser must be a function')
   if (signal != null && !('aborted' in Object(signal))) invalid('signal must be an AbortSignal')
