@@ -18,7 +18,7 @@ export type { Grant } from './grant.ts'
 export type { Clock } from './internal/clock.ts'
 export { type PendingLogins, pendingLogins } from './pending-logins.ts'
 export { refreshTokens } from './refresh.ts'
-export type { SessionEndReason, SessionState } from './session/state.ts'
+export type { SessionEndReason, SessionState } from './session/memory.ts'
 export {
   type AccessTokenSource,
   createSession,

@@ -4,14 +4,13 @@ import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
 import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.ts'
-import { type SessionMemory, sessionMemory } from './session/memory.ts'
+import { SessionMemory, type SessionState } from './session/memory.ts'
 import { decodeRecord, encodeRecord, isRecord, type SessionRecord, sessionName } from './session/record.ts'
 import { sharedRefresh } from './session/shared-refresh.ts'
 import { saveSignIn } from './session/sign-in.ts'
 import { removeRecord } from './session/sign-out.ts'
-import type { SessionState } from './session/state.ts'
-import { sessionStore } from './session/store.ts'
-import { recordSync, type SessionParts } from './session/sync.ts'
+import { SessionStore } from './session/store.ts'
+import { RecordSync, type SessionParts } from './session/sync.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 import type { Tokens } from './tokens.ts'
@@ -114,9 +113,9 @@ export function createHookedSession(
   { storage = memoryStorage(), key = 'default' }: SessionOptions,
   { onSignOut }: SessionHooks,
 ): HookedSession {
-  const store = sessionStore(storage, sessionName(config, key), config.emit)
-  const memory = sessionMemory(config)
-  const sync = recordSync({ config, store, memory })
+  const store = new SessionStore(storage, sessionName(config, key), config.emit)
+  const memory = new SessionMemory(config)
+  const sync = new RecordSync(config.clock, store, memory)
   const parts: SessionParts = { config, store, memory, sync }
   const refresh = sharedRefresh(parts)
   let firstRemovals: Promise<unknown> = Promise.resolve()
@@ -193,7 +192,7 @@ export function createHookedSession(
       if (after === 'sign-out') endSignIn()
       await sync.revalidate('now')
     },
-    subscribe: memory.subscribe,
+    subscribe: (listener) => memory.subscribe(listener),
   }
 
   /** A `signIn` in progress began before the sign-out elsewhere, so it has no effect. */

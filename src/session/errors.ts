@@ -1,5 +1,5 @@
 import { AgentAuthError } from '../errors.ts'
-import type { SessionState } from './state.ts'
+import type { SessionState } from './memory.ts'
 
 /** How long a session waits for the lock: longer than a refresh and the storage operations around it usually take. */
 export const maxLockWaitMs = 20_000

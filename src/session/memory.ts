@@ -2,158 +2,137 @@ import type { AuthConfig } from '../config.ts'
 import { present } from '../internal/plain-object.ts'
 import { lifeOf } from '../tokens.ts'
 import { type CurrentRecord, drawMarginMs } from './decide-call.ts'
-import type { Mine } from './merge.ts'
 import type { SessionRecord } from './record.ts'
-import type { SessionEndReason, SessionState } from './state.ts'
+
+/**
+ * Why a session ended.
+ * - `signed_out`: the user signed out here, or a new sign-in here could not be saved.
+ * - `refused`: the authorization server refused the refresh token.
+ * - `store_lost`: the record is gone, because the user signed out elsewhere or the data was cleared.
+ * - `expired`: the access token expired, and there is no refresh token. The record stays.
+ */
+export type SessionEndReason = 'signed_out' | 'refused' | 'store_lost' | 'expired'
+
+/** What is known about the signed-in user. */
+export interface SessionState {
+  /**
+   * `loading` until the storage was read, and while a `signIn` replaces another session. It stays `loading` if the read fails: `ready()`
+   * rejects with `storage_failed`, and the next call reads again.
+   */
+  readonly status: 'loading' | 'signed-in' | 'signed-out'
+  /** Why the last session ended. */
+  readonly reason?: SessionEndReason
+  /** Identifies this sign-in: a refresh keeps it, another sign-in changes it. Random, and not a secret. */
+  readonly sessionRef?: string
+  /** When the access token expires, in epoch milliseconds by the clock of the machine that obtained it. For display only. */
+  readonly expiresAtMs?: number
+}
 
 /** How many ended sign-ins a session remembers: far more than one record can still come back. */
 const maxEndedSignIns = 256
 /** How many access tokens a session remembers, so that it knows which sign-in a refused one came from. */
 const maxRememberedTokens = 16
 
-/** What one page or process knows of the session, and the state that it shows. */
-export interface SessionMemory extends Mine {
+/** What one page or process knows of the session. A class, because a backend has thousands, which share its functions. */
+export class SessionMemory {
   /** A new object whenever the tokens change, so that `===` shows whether they are the same ones. */
-  readonly record: CurrentRecord | undefined
+  record: CurrentRecord | undefined
   /** Whether the storage lacks these tokens, for example because a refresh could not save them. */
-  readonly unsaved: boolean
-  readonly state: SessionState
+  unsaved = false
+  state: SessionState = { status: 'loading' }
+  /** The sign-ins that ended here: signed out, refused, replaced by another sign-in, or never saved. Their records are not used again. */
+  ended: readonly string[] = []
+  /** The sign-in of `ended` whose token expired. By the clock of another machine it may be valid, so its record stays. */
+  expired: string | undefined
   /** Rises with each change of what is known, so that a read that began before can be discarded. */
-  readonly version: number
+  version = 0
+  private shown = this.state
+  private listeners: readonly (() => void)[] = []
+  /** The sign-ins of recent access tokens, the newest first. */
+  private tokens: readonly (readonly [accessToken: string, id: string])[] = []
+
+  constructor(private readonly config: Pick<AuthConfig, 'clock' | 'emit'>) {}
+
   /** Takes over tokens. Their age is that of their timestamp, but at most `maxAgeMs`. */
-  become(record: SessionRecord, options?: { readonly maxAgeMs?: number; readonly unsaved?: boolean }): void
+  become(
+    record: SessionRecord,
+    kept: 'saved' | 'unsaved' = 'saved',
+    maxAgeMs: number = Number.POSITIVE_INFINITY,
+  ): void {
+    const { id, rev, signedInAtMs, tokens } = record
+    const { clock } = this.config
+    const lifeMs = lifeOf(tokens)
+    // Not below zero, because the wall clock may have been put back.
+    const ageMs = Math.min(Math.max(0, clock.wallMs() - tokens.obtainedAtMs), maxAgeMs)
+    const bornMs = clock.monotonicMs() - ageMs
+    this.record = { id, rev, signedInAtMs, tokens, bornMs, lifeMs, marginMs: drawMarginMs(lifeMs ?? 0) }
+    this.unsaved = kept === 'unsaved'
+    this.version++
+    this.tokens = [[tokens.accessToken, id] as const, ...this.tokens].slice(0, maxRememberedTokens)
+    this.state = present<SessionState>({ status: 'signed-in', sessionRef: id, expiresAtMs: tokens.expiresAtMs })
+  }
+
   /** Notes whether the storage lacks the tokens in memory. */
-  setUnsaved(unsaved: boolean): void
+  setUnsaved(unsaved: boolean): void {
+    if (this.unsaved !== unsaved) this.version++
+    this.unsaved = unsaved
+  }
+
   /** Ends the session for a `signIn` that replaces it. The state is `loading` until that has an outcome. */
-  replace(): void
-  /** Ends the session, or the wait for a `signIn` that was to replace it. */
-  end(reason: SessionEndReason): void
-  /** Notes that a sign-in has ended here. Its record is not used again. */
-  forget(id: string | undefined): void
-  /** Discards the reads that began before now. */
-  discardReads(): void
-  /** Shows `signed-out` if the storage had no session at its first read. */
-  finishLoading(): void
+  replace(): void {
+    if (this.record) this.state = { status: 'loading' }
+    this.leave()
+  }
+
+  end(reason: SessionEndReason): void {
+    const { record } = this
+    this.leave()
+    if (reason === 'expired') this.expired = record?.id
+    if (this.state.status !== 'signed-out') this.state = { status: 'signed-out', reason }
+    if (record) this.config.emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
+  }
+
+  /** Notes that a sign-in has ended here. */
+  forget(id: string | undefined): void {
+    this.version++
+    if (id) this.ended = [...this.ended.filter((one) => one !== id), id].slice(-maxEndedSignIns)
+  }
+
+  private leave(): void {
+    this.forget(this.record?.id)
+    this.record = undefined
+    this.unsaved = false
+    this.expired = undefined
+  }
+
   /**
    * Returns whether this access token came from a sign-in that is not the current one. A token that is not remembered counts as one of
    * the current sign-in.
    */
-  isFromAnotherSignIn(accessToken: string): boolean
+  isFromAnotherSignIn(accessToken: string): boolean {
+    const id = this.record?.id
+    return (this.tokens.find(([token]) => token === accessToken)?.[1] ?? id) !== id
+  }
+
   /** Calls the listeners if the state has changed since the last call. Not to be called under the lock. */
-  notify(): void
-  subscribe(listener: () => void): () => void
-}
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
-
-export function sessionMemory({ clock, emit }: AuthConfig): SessionMemory {
-  const first: SessionState = { status: 'loading' }
-  let shown = first
-  let listeners: readonly (() => void)[] = []
-  /** The sign-ins of recent access tokens, the newest first. */
-  let tokens: readonly (readonly [accessToken: string, id: string])[] = []
-  /** Whether a session waits for the `signIn` that replaces it. */
-  let isReplaced = false
-
-  // Members and no getters, because V8 gives each object with getters of its own a hash table, and a backend has thousands.
-  const memory: Mutable<SessionMemory> = {
-    record: undefined,
-    unsaved: false,
-    ended: new Set(),
-    expired: undefined,
-    state: first,
-    version: 0,
-    become(record, { maxAgeMs, unsaved = false } = {}) {
-      const { id, tokens: own } = record
-      memory.version++
-      memory.record = withAge(clock, record, maxAgeMs)
-      memory.unsaved = unsaved
-      isReplaced = false
-      tokens = [[own.accessToken, id] as const, ...tokens].slice(0, maxRememberedTokens)
-      memory.state = present<SessionState>({ status: 'signed-in', sessionRef: id, expiresAtMs: own.expiresAtMs })
-    },
-    setUnsaved(unsaved) {
-      if (memory.unsaved === unsaved) return
-      memory.version++
-      memory.unsaved = unsaved
-    },
-    replace() {
-      if (!memory.record) return
-      leave()
-      isReplaced = true
-      memory.state = { status: 'loading' }
-    },
-    end(reason) {
-      const { record } = memory
-      leave()
-      if (reason === 'expired') memory.expired = record?.id
-      if (memory.state.status !== 'signed-out') memory.state = { status: 'signed-out', reason }
-      if (record || isReplaced)
-        emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
-      isReplaced = false
-    },
-    forget(id) {
-      memory.version++
-      if (id === undefined) return
-      const others = [...memory.ended].filter((one) => one !== id)
-      memory.ended = new Set([...others, id].slice(-maxEndedSignIns))
-    },
-    discardReads() {
-      memory.version++
-    },
-    finishLoading() {
-      if (memory.state.status === 'loading') memory.state = { status: 'signed-out' }
-    },
-    isFromAnotherSignIn(accessToken) {
-      const id = memory.record?.id
-      return (tokens.find(([token]) => token === accessToken)?.[1] ?? id) !== id
-    },
-    notify() {
-      if (shown === memory.state) return
-      shown = memory.state
-      for (const listener of listeners) {
-        try {
-          listener()
-        } catch {
-          // An error in one listener must not affect the other listeners or the session.
-        }
+  notify(): void {
+    if (this.shown === this.state) return
+    this.shown = this.state
+    for (const listener of this.listeners) {
+      try {
+        listener()
+      } catch {
+        // An error in one listener must not affect the other listeners or the session.
       }
-    },
-    subscribe(listener) {
-      // A wrapper for each call, because the same function may be subscribed twice, and each subscription is ended separately.
-      const own = (): void => listener()
-      listeners = [...listeners, own]
-      return () => {
-        listeners = listeners.filter((one) => one !== own)
-      }
-    },
+    }
   }
 
-  function leave(): void {
-    memory.forget(memory.record?.id)
-    memory.record = undefined
-    memory.unsaved = false
-    memory.expired = undefined
-  }
-  return memory
-}
-
-/** Starts the age of a token at that of its timestamp, but not below zero, because the wall clock may have been put back. */
-function withAge(
-  clock: AuthConfig['clock'],
-  record: SessionRecord,
-  maxAgeMs: number = Number.POSITIVE_INFINITY,
-): CurrentRecord {
-  const { id, rev, signedInAtMs, tokens } = record
-  const lifeMs = lifeOf(tokens)
-  const ageMs = Math.min(Math.max(0, clock.wallMs() - tokens.obtainedAtMs), maxAgeMs)
-  return {
-    id,
-    rev,
-    signedInAtMs,
-    tokens,
-    bornMs: clock.monotonicMs() - ageMs,
-    lifeMs,
-    marginMs: drawMarginMs(lifeMs ?? 0),
+  subscribe(listener: () => void): () => void {
+    // A wrapper for each call, because the same function may be subscribed twice, and each subscription is ended separately.
+    const own = (): void => listener()
+    this.listeners = [...this.listeners, own]
+    return () => {
+      this.listeners = this.listeners.filter((one) => one !== own)
+    }
   }
 }

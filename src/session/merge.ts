@@ -1,12 +1,9 @@
 import { isLeftAlone, isSame, type SessionRecord, type Stored, signInMs } from './record.ts'
 
-/** What one page or process knows of the session. */
+/** What one page or process knows: the tokens in memory, the sign-ins that ended here, and the one of them whose token expired. */
 export interface Mine {
-  /** The tokens in memory, if a user is signed in. */
   readonly record: SessionRecord | undefined
-  /** The sign-ins that ended here: signed out, refused, replaced by another sign-in, or never saved. */
-  readonly ended: ReadonlySet<string>
-  /** The sign-in of `ended` whose token expired. By the clock of another machine it may be valid, so its record stays. */
+  readonly ended: readonly string[]
   readonly expired: string | undefined
 }
 
@@ -25,14 +22,13 @@ export type Merged = 'keep' | 'take' | 'end' | 'saved' | 'unsaved' | 'remove'
 export function merge(stored: Stored, { record, ended, expired }: Mine): Merged {
   if (isLeftAlone(stored)) return record ? 'unsaved' : 'keep'
   if (stored === 'absent') return record ? 'end' : 'keep'
-  const isUnusable = stored === 'unreadable' || ended.has(stored.id)
+  const isUsable = stored !== 'unreadable' && !ended.includes(stored.id)
   if (!record) {
-    if (!isUnusable) return 'take'
+    if (isUsable) return 'take'
     return stored !== 'unreadable' && stored.id === expired ? 'keep' : 'remove'
   }
-  if (isUnusable) return 'unsaved'
-  if (isSame(stored, record)) return 'saved'
-  return isLater(record, stored) ? 'unsaved' : 'take'
+  if (isUsable && isSame(stored, record)) return 'saved'
+  return isUsable && !isLater(record, stored) ? 'take' : 'unsaved'
 }
 
 /** Returns whether it is a later revision than the other record, or that of a later sign-in. Equal ones are not, so that two pages agree. */

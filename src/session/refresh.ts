@@ -70,7 +70,7 @@ export async function refreshUnderLock(
   // Without any read under this lock, the write could undo a sign-out elsewhere or replace the record of another user.
   const isSaved = !isLeft && !(isUnread && isAgentAuthError(again)) && (await sync.save(next))
   throwIfDiscarded()
-  memory.become(next, { maxAgeMs, unsaved: !isSaved })
+  memory.become(next, isSaved ? 'saved' : 'unsaved', maxAgeMs)
   if (!isSaved && !isLeft) store.report('write_failed')
 }
 
@@ -96,7 +96,7 @@ async function endRefused({ store, memory }: SessionParts): Promise<void> {
   memory.end('refused')
   try {
     const stored = await store.read()
-    if (isRecord(stored) ? memory.ended.has(stored.id) : stored === 'unreadable') await store.remove()
+    if (isRecord(stored) ? memory.ended.includes(stored.id) : stored === 'unreadable') await store.remove()
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
     store.report('remove_failed')

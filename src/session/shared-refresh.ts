@@ -24,33 +24,26 @@ export interface SharedRefresh {
    */
   wait(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
   /**
-   * Discards the refresh in progress: its callers do not wait any longer. Its request is aborted, which frees the lock, when `work` has
-   * ended. While a sign-out removes the record, no other process should get the lock and send the same refresh token.
+   * Discards the refresh in progress and earlier failures: its callers do not wait any longer. Its request is aborted, which frees the
+   * lock, when `work` has ended. While a sign-out removes the record, no other process should get the lock and send the same refresh token.
    */
   discard(work: Promise<unknown>): void
   /** Forgets earlier failures, so that the next call may send at once. */
   resetDelay(): void
 }
 
-interface InFlight {
-  /** The sign-in whose token it refreshes. */
-  readonly id: string
-  readonly done: Promise<void>
-  readonly discarded: AbortController
-  readonly aborted: AbortController
-}
-
 export function sharedRefresh(parts: SessionParts): SharedRefresh {
   const { config, store, memory, sync } = parts
   const { clock, timeoutMs, emit } = config
-  let inFlight: InFlight | undefined
+  /** The refresh in progress, and the sign-in whose token it refreshes. */
+  let inFlight: { id: string; done: Promise<void>; discarded: AbortController; aborted: AbortController } | undefined
   /** The last failure. Until `delayedUntilMs`, calls that require a refresh reject with it, and others get the current token. */
   let failure: AgentAuthError | undefined
   let delayedUntilMs = 0
   let failures = 0
 
   function start(from: CurrentRecord): Promise<void> {
-    discard(Promise.resolve()) // The tokens of another sign-in were taken over from the storage.
+    if (inFlight) discard(Promise.resolve()) // The tokens of another sign-in were taken over from the storage.
     const [discarded, aborted] = [new AbortController(), new AbortController()]
     const done = run(from, { discarded: discarded.signal, aborted: aborted.signal }).finally(() => {
       if (inFlight?.discarded === discarded) inFlight = undefined
@@ -99,38 +92,33 @@ export function sharedRefresh(parts: SessionParts): SharedRefresh {
   }
 
   function discard(work: Promise<unknown>): void {
-    if (!inFlight) return
-    const { discarded, aborted } = inFlight
+    resetDelay()
+    const { discarded, aborted } = inFlight ?? {}
     inFlight = undefined
-    discarded.abort()
-    void work.then(() => aborted.abort())
+    discarded?.abort()
+    void work.then(() => aborted?.abort())
   }
 
-  return {
-    async wait(from, urgency, signal) {
-      const startedMs = clock.monotonicMs()
-      if (failure && startedMs < delayedUntilMs) throw failure
-      // Why a loop: while a refresh waits for the lock, the session can take over newer tokens from the storage. A new call has these as
-      // its `from`. It joins the waiting refresh, which began with older ones. That one finds that the tokens are newer, and sends no
-      // request. So `from` is still the current record, and the loop starts a refresh of it.
-      for (let attempts = 1; memory.record === from; attempts++) {
-        try {
-          await abortable(inFlight?.id === from.id ? inFlight.done : start(from), signal)
-        } catch (error) {
-          // No retry delay began, for example because only this caller stopped waiting.
-          if (!failure || error !== failure) throw error
-          const isAfterDeadline = delayedUntilMs - startedMs > timeoutMs
-          if (isAfterDeadline || attempts >= maxAttempts(failure, urgency)) throw error
-          await sleep(delayedUntilMs - clock.monotonicMs(), signal)
-        }
+  async function wait(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void> {
+    const startedMs = clock.monotonicMs()
+    if (failure && startedMs < delayedUntilMs) throw failure
+    // Why a loop: while a refresh waits for the lock, the session can take over newer tokens from the storage. A new call has these as
+    // its `from`. It joins the waiting refresh, which began with older ones. That one finds that the tokens are newer, and sends no
+    // request. So `from` is still the current record, and the loop starts a refresh of it.
+    for (let attempts = 1; memory.record === from; attempts++) {
+      try {
+        await abortable(inFlight?.id === from.id ? inFlight.done : start(from), signal)
+      } catch (error) {
+        // No retry delay began, for example because only this caller stopped waiting.
+        if (!failure || error !== failure) throw error
+        const isAfterDeadline = delayedUntilMs - startedMs > timeoutMs
+        if (isAfterDeadline || attempts >= maxAttempts(failure, urgency)) throw error
+        await sleep(delayedUntilMs - clock.monotonicMs(), signal)
       }
-    },
-    discard(work) {
-      discard(work)
-      resetDelay()
-    },
-    resetDelay,
+    }
   }
+
+  return { wait, discard, resetDelay }
 }
 
 /**

@@ -37,7 +37,7 @@ async function writeOver(
   if (!isLatest()) return false
   if (isLeftAlone(found)) {
     store.report(found)
-    memory.become(begun, { unsaved: true })
+    memory.become(begun, 'unsaved')
     return true
   }
   if (found === 'unreadable') store.report(found)

@@ -32,7 +32,7 @@ async function removeAgain({ store, memory, sync }: SessionParts, first: Promise
   const removeEnded = async (): Promise<void> => {
     const stored = await (isFirstDone ? store.read() : tryRead(store))
     // After a first removal, another record may be that of a later sign-in, and stays.
-    const isEnded = isRecord(stored) ? memory.ended.has(stored.id) : !isFirstDone && isRemovable(stored)
+    const isEnded = isRecord(stored) ? memory.ended.includes(stored.id) : !isFirstDone && isRemovable(stored)
     if (isEnded) await store.remove()
     // A record that stays may be the one to remove.
     else if (isRecord(stored) && !isFirstDone) throw store.failure

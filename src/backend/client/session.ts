@@ -1,5 +1,5 @@
 import { firstBackoffMs, maxBackoffMs } from '../../internal/limits.ts'
-import type { SessionEndReason } from '../../session/state.ts'
+import type { SessionEndReason } from '../../session/memory.ts'
 import { type CurrentState, currentState } from './current.ts'
 import { openPageEvents } from './page-events.ts'
 import { callBackend } from './request.ts'

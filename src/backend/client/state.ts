@@ -1,6 +1,6 @@
 import type { TokenClaims } from '../../claims.ts'
 import { firstBackoffMs } from '../../internal/limits.ts'
-import type { SessionEndReason, SessionState } from '../../session/state.ts'
+import type { SessionEndReason, SessionState } from '../../session/memory.ts'
 
 /** The state of a session that a backend keeps, as its page knows it. */
 export interface BackendClientState extends SessionState {

@@ -54,8 +54,8 @@ async function isUnknown(
     // A removal that failed must run again, and a refresh token that could not be saved must be revoked.
     if (!observed.hasLastChangeSucceeded) return false
     const name = sessionName(config, key)
-    const { read } = sessionStore(sessions, name)
-    return (await runLocked(sessions, name, async () => read(), refreshWait)) === 'absent'
+    const store = sessionStore(sessions, name)
+    return (await runLocked(sessions, name, async () => store.read(), refreshWait)) === 'absent'
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
     return false

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../../config.ts'
 import { maxUnsavedSessions, maxUnusedSessions } from '../../internal/limits.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
-import type { SessionState } from '../../session/state.ts'
+import type { SessionState } from '../../session/memory.ts'
 import { createHookedSession, type HookedSession } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import type { RequestQueue } from '../proxy/request-queue.ts'
