@@ -29,7 +29,6 @@ describe('a sign-in that cannot be saved', () => {
     expect(await codeOf(session.signIn(service.issue()))).toBe('storage_failed')
     expect(session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
     expect(told).toEqual(['signed-in', 'loading', 'signed-out signed_out'])
-    expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'signed_out' }])
     expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'write_failed', cause: { code: 'storage_failed' } }])
     // Nor does the user before come back, here or at the next start.
     expect(records.items.size).toBe(0)
