@@ -25,18 +25,8 @@ export interface Login<Step = LoginStep> {
   steps: Step[]
 }
 
-/** What a request and its response held. */
-export interface StepValues {
-  sent: readonly NamedValue[]
-  received: readonly NamedValue[]
-  /** Values of the response that are not secret. */
-  plain: readonly string[]
-}
-
 /** A request as the middleware saw it. */
-export interface SeenRequest extends Omit<LoginStep, 'atMs' | 'sent' | 'received'> {
-  /** Returns the values, once the login is shown. */
-  values(): StepValues
+export interface SeenRequest extends Omit<LoginStep, 'atMs'> {
   /** Values that are no secrets, because the service checked them. */
   plain: readonly string[]
   /** Texts that name the login: its authorization request, its code, its refresh tokens. */
@@ -62,17 +52,14 @@ const mostSteps = 100
 /** A step has at most two texts that link it. */
 const mostLinks = 2 * mostSteps
 
-type KeptStep = Omit<LoginStep, 'sent' | 'received'> & Pick<SeenRequest, 'values'>
-
-interface KeptLogin extends Login<KeptStep> {
+interface KeptLogin extends Login {
   links: Set<string>
   plain: Set<string>
 }
 
 /**
- * Keeps the requests of the last logins for the dev page. It reads their values and makes fingerprints when a login is shown, because at
- * each request that would slow down the service under load. The key of the fingerprints is of this process, so codes cannot be
- * tried out on them.
+ * Keeps the requests of the last logins for the dev page. The key of the fingerprints is of this process, so codes cannot be tried out on
+ * them.
  */
 export function createLogins(clock: ServiceClock): Logins {
   const key = randomBytes(32)
@@ -112,18 +99,12 @@ export function createLogins(clock: ServiceClock): Logins {
     find(id) {
       const found = kept.find((login) => login.id === id)
       if (found === undefined) return undefined
-      const { links: _links, plain: checked, steps: seen, ...login } = found
-      const steps = seen.map(({ values, ...step }) => ({ ...step, ...values() }))
-      const plain = new Set([...checked, ...steps.flatMap((step) => step.plain)])
+      const { links: _links, plain, steps, ...login } = found
       const show = (values: readonly NamedValue[]): NamedValue[] =>
         values.map(([name, value]) => [name, plain.has(value) ? value : shownSecret(name, value, fingerprint)])
       return {
         ...login,
-        steps: steps.map(({ plain: _plain, ...step }) => ({
-          ...step,
-          sent: show(step.sent),
-          received: show(step.received),
-        })),
+        steps: steps.map((step) => ({ ...step, sent: show(step.sent), received: show(step.received) })),
       }
     },
     clear: () => {

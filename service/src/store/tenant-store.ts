@@ -13,11 +13,10 @@ import type { RegistryChanges } from './tables/tenant/registry-changes.ts'
 import { registryChangesOf } from './tables/tenant/registry-changes.ts'
 
 /**
- * The data of one tenant. A call of the API gets the tenant of its bearer token (`serve` in server/api-origin.ts). Each query of
- * the tables of agents, models, context groups and registry changes names the tenant. The index of trigrams has no column for it: the ids
- * that it gives are looked up in a query that names the tenant. `clients.find` compares the tenant of the client that it
- * found. `clients.addSecret` takes a client that `find` or `create` returned. Reads of agents, models and context groups also throw if
- * a row of another tenant comes back (`requireTenant` in tables/tenant/run-search.ts).
+ * The data of one tenant. A call of the API gets the tenant of its bearer token. Each query of the tables of agents, models, context
+ * groups and registry changes names the tenant. `clients.find` compares the tenant of the client that it found, and `clients.addSecret`
+ * takes a client that `find` or `create` returned. Reads of agents, models and context groups also throw if a row of another tenant comes
+ * back.
  */
 export interface TenantStore {
   readonly tenantId: string

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import { createClock } from '../../src/state/clock.ts'
 import { createLogins } from '../../src/state/login-traces.ts'
@@ -215,22 +215,9 @@ test('the dev page keeps 20 logins, a reset removes them, and without dev contro
 
 test('forms that name no authorization request are not taken for one login', () => {
   const logins = createLogins(createClock())
-  const values = () => ({ sent: [], received: [], plain: [] })
-  const refused = { name: 'Sign in', method: 'POST', path: '/auth/v1/sign-in', status: 400, values }
+  const refused = { name: 'Sign in', method: 'POST', path: '/auth/v1/sign-in', status: 400, sent: [], received: [] }
   for (const clientId of ['one', 'two']) logins.record({ ...refused, plain: [], links: [''], clientId })
   expect(logins.list().map(({ clientId }) => clientId)).toEqual(['two', 'one'])
-})
-
-test('the values of a request are read when its login is shown, and not with the request', () => {
-  const logins = createLogins(createClock())
-  const values = vi.fn(() => ({ sent: [['state', 'xyz'] as const], received: [], plain: ['xyz'] }))
-  logins.record({
-    ...{ name: 'Authorize', method: 'GET', path: '/auth/v1/authorize', status: 200 },
-    ...{ values, plain: [], links: ['one'] },
-  })
-  logins.list()
-  expect(values).not.toHaveBeenCalled()
-  expect(logins.find('1')?.steps[0]?.sent).toEqual([['state', 'xyz']])
 })
 
 test('a member of a token request that is no text is not shown, and its page opens', async () => {

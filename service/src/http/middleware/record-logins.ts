@@ -37,41 +37,32 @@ const stepNames: Record<string, string> = {
   consent: 'Consent',
 }
 
-/**
- * Records the requests of logins for the dev page: what was sent where, and what came back. The dev page reads the values when it
- * shows a login, because it shows few of them.
- */
+/** Records the requests of logins for the dev page: what was sent where, and what came back. */
 export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
     if (!stepPath.test(c.req.path)) return next()
     const trace: LoginTrace = { plain: [], links: [] }
     c.set('trace', trace)
     await next()
-    const { plain, links } = trace
-    const { method } = c.req.raw
-    const query = shownQuery(c.req.raw.url)
     const fault = c.get('fault')
     // A fault may have kept the handler from reading the body.
     const fields = trace.fields ?? (fault === undefined ? () => undefined : await fieldsOf(c.req.raw))
-    if (trace.fields === undefined) links.push(...present(fields('request')))
-    // The login is kept, and the other fields of a form may be a password.
-    const sent: SentFields = {
-      shown: new Map<string, string>(valuesOf(shownNames, fields)),
-      password: fields('password') === undefined ? 'none' : 'sent',
-    }
+    const parameters = parseQuery(shownQuery(c.req.raw.url))
+    const sent = (name: string) => parameters.get(name)?.text ?? fields(name)
+    const received = receivedValues(locationOf(c, trace), trace)
+    const request = trace.fields === undefined ? present(fields('request')) : []
     const clientId = c.get('clientId')
     const personId = c.get('caller')?.personId
-    const location = locationOf(c, trace)
-    const grantType = c.get('grantType')
-    const received = { location, page: trace.page, tokenResponse: trace.tokenResponse ?? {} }
     logins.record({
-      name: stepName(c.req.path, () => grantType ?? sentValues(query, sent)('grant_type')),
-      method,
+      name: stepName(c.req.path, c.get('grantType') ?? sent('grant_type')),
+      method: c.req.raw.method,
       path: c.req.path,
       status: c.res.status,
-      values: () => ({ sent: sentBy(query, sent), ...receivedBy(received) }),
-      links: [...links, ...linksOf(fields), ...linksOf(answered(received))],
-      plain: [...plain, ...present(clientId), hiddenPassword[1]],
+      // The other fields of a form may be a password.
+      sent: [...valuesOf(shownNames, sent), ...(fields('password') === undefined ? [] : [hiddenPassword])],
+      received: received.values,
+      links: [...trace.links, ...request, ...linksOf(fields), ...linksOf(received.get)],
+      plain: [...trace.plain, ...present(clientId), hiddenPassword[1], ...received.plain],
       ...(clientId === undefined ? {} : { clientId }),
       ...(personId === undefined ? {} : { personId }),
       ...(fault === undefined ? {} : { fault }),
@@ -80,20 +71,6 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
 }
 
 type Values = (name: string) => string | undefined
-
-/** What is kept of a form or of a JSON object. */
-interface SentFields {
-  shown: ReadonlyMap<string, string>
-  password: 'sent' | 'none'
-}
-
-interface Received {
-  /** The target of a redirect. */
-  location: string | null
-  /** The title of a page. */
-  page: string | undefined
-  tokenResponse: Readonly<Record<string, unknown>>
-}
 
 /** Reads the target of a redirect. Other headers are not read, because Node's server then sends them without a copy. */
 function locationOf(c: Context<HttpEnvironment>, { page, tokenResponse }: LoginTrace): string | null {
@@ -108,39 +85,26 @@ export function shownQuery(url: string): string {
   return `?${shown.join('&')}`
 }
 
-function sentValues(query: string, { shown }: SentFields): Values {
-  const parameters = parseQuery(query)
-  return (name) => parameters.get(name)?.text ?? shown.get(name)
-}
-
-function sentBy(query: string, sent: SentFields): NamedValue[] {
-  return [...valuesOf(shownNames, sentValues(query, sent)), ...(sent.password === 'sent' ? [hiddenPassword] : [])]
-}
-
-/** Returns the parameters of a redirect, or the members of a token response. */
-function answered({ location, tokenResponse }: Received): Values {
-  if (location === null) return (name) => present(tokenResponse[name]).at(0)
-  const query = parseQuery(location)
-  return (name) => query.get(name)?.text
-}
-
 /** Returns the values by which two requests belong to one login. */
 function linksOf(values: Values): string[] {
   return [...present(values('code')), ...present(values('refresh_token'))]
 }
 
 /** Returns what the browser or the client got: the title of a page, the target of a redirect, or the members of a token response. */
-function receivedBy(received: Received): { received: NamedValue[]; plain: string[] } {
-  const { location, page } = received
-  const get = answered(received)
+function receivedValues(
+  location: string | null,
+  { page, tokenResponse = {} }: LoginTrace,
+): { values: NamedValue[]; plain: string[]; get: Values } {
+  const query = location === null ? undefined : parseQuery(location)
+  const get: Values = (name) => (query ? query.get(name)?.text : present(tokenResponse[name]).at(0))
   const plain = present(get('error'))
   if (location !== null) {
     const target = location.split('?')[0] ?? ''
     const values = valuesOf(['error', 'code', 'state'], get)
-    return { received: [['redirect to', target], ...values], plain: [target, ...plain] }
+    return { values: [['redirect to', target], ...values], plain: [target, ...plain], get }
   }
-  if (page !== undefined) return { received: [['page', page]], plain: [page] }
-  return { received: valuesOf(shownMembers, get), plain }
+  if (page !== undefined) return { values: [['page', page]], plain: [page], get }
+  return { values: valuesOf(shownMembers, get), plain, get }
 }
 
 /** Reads the fields of a form or the members of a JSON object. Returns undefined for each if the body is neither. */
@@ -155,8 +119,8 @@ async function fieldsOf(request: Request): Promise<(name: string) => string | un
   return (name) => present(members?.get(name)).at(0)
 }
 
-function stepName(path: string, grantType: () => string | undefined): string {
-  return stepNames[path.split('/').at(-1) ?? ''] ?? (grantType() === 'refresh_token' ? 'Refresh' : 'Exchange')
+function stepName(path: string, grantType: string | undefined): string {
+  return stepNames[path.split('/').at(-1) ?? ''] ?? (grantType === 'refresh_token' ? 'Refresh' : 'Exchange')
 }
 
 function present(value: unknown): string[] {
