@@ -89,9 +89,12 @@ async function encryptedText(secretKey: Uint8Array, key: string, value: string):
 }
 
 async function read(secret: KeychainKey, key: string, text: string): Promise<string> {
-  if (text.startsWith(plainMark)) return text.slice(plainMark.length)
-  if (!text.startsWith(encryptedMark)) return text
   const secretKey = await secret.find()
+  if (!text.startsWith(encryptedMark)) {
+    // Other text than this storage wrote, put there without the key.
+    if (secretKey) throw notEncrypted()
+    return text.startsWith(plainMark) ? text.slice(plainMark.length) : text
+  }
   if (!secretKey) throw keychainAway()
   const { decrypt } = await encryption()
   try {
@@ -109,6 +112,13 @@ const encryption = (): Promise<typeof import('../storage/jwe.ts')> => import('..
 
 function keysOf(secretKey: Uint8Array): ReadonlyMap<string, Uint8Array> {
   return new Map([['keychain', secretKey]])
+}
+
+function notEncrypted(): AgentAuthError {
+  return new AgentAuthError(
+    'storage_failed',
+    'A stored record is not encrypted, although the keychain has a key for it. Sign in again. The record was not changed.',
+  )
 }
 
 function keychainAway(): AgentAuthError {
