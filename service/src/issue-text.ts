@@ -17,6 +17,7 @@ export function problemText(error: z.core.$ZodError): string {
   const issue = error.issues.find(({ code }) => code === 'unrecognized_keys') ?? error.issues[0]
   if (issue === undefined) return 'is not valid'
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path
+  if (path.length === 0 && issue.code === 'invalid_type') return 'must be an object'
   return path.length === 0 ? issueText(issue) : `${pathText(path)}: ${issueText(issue)}`
 }
 

@@ -56,7 +56,8 @@ button.link { border-color: transparent; background: transparent; color: var(--a
 .faults { display: flex; flex-wrap: wrap; gap: .35rem }
 .faults button { width: auto; padding: .2rem .6rem }
 details { margin: 1.5rem 0; border-top: 1px solid var(--line) }
-summary { padding: .75rem 0; font-size: 1.15rem; font-weight: 600; cursor: pointer }
+summary { padding: .75rem 0; cursor: pointer }
+summary h2 { display: inline; margin: 0 }
 fieldset { border: 0; margin: 0 0 1rem; padding: 0 }
 legend { padding: 0; font-weight: 600 }
 label.choice { font-weight: 400; margin: 0; padding: .25rem 0 }

@@ -75,7 +75,9 @@ export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise
 function Folded({ title, open = false, children }: { title: string; open?: boolean; children: Child }) {
   return (
     <details open={open}>
-      <summary>{title}</summary>
+      <summary>
+        <h2>{title}</h2>
+      </summary>
       {children}
     </details>
   )
