@@ -103,7 +103,10 @@ function validated(login: PendingLogin, parameters: URLSearchParams): URLSearchP
 function throwIfForeign({ issuer, issuerParameter, state }: PendingLogin, parameters: URLSearchParams): void {
   const { state: actualState, code, error, iss } = ownMembers(Object.fromEntries(parameters))
   if (!actualState && !code && !error)
-    malformed('has no code and no state, so it is none', 'Pass the whole URL with its query.')
+    throw new AgentAuthError(
+      'callback_malformed',
+      'This URL has no code and no state, so it is no callback. Pass the whole URL with its query.',
+    )
   if (actualState !== state) {
     const isCut = state.startsWith(actualState ?? '')
     const cause = isCut

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type PendingLogin, startLogin } from '../../src/authorize.ts'
+import { startLogin } from '../../src/authorize.ts'
 import { readCallback } from '../../src/callback.ts'
 import { pendingLogins } from '../../src/pending-logins.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
@@ -50,21 +50,6 @@ it.each(['', '/callback', redirectUri, `${redirectUri}?tab=1`])(
   },
 )
 
-it.each<[string, (login: Awaited<ReturnType<typeof startLogin>>) => unknown]>([
-  ['the login with its URL', (login) => login],
-  ['the URL', () => redirectUri],
-  ['the URL as an object', () => new URL(redirectUri)],
-  ['the state', ({ pending }) => pending.state],
-  ['JSON text', ({ pending }) => JSON.stringify(pending)],
-])('readCallback of %s instead of pending says what its first argument is', async (_, wrong) => {
-  const login = await startLogin(config)
-  const url = callbackUrl(login.pending, { code: 'c' })
-  expect(await failure(() => readCallback(wrong(login) as PendingLogin, url))).toMatchObject({
-    code: 'config_invalid',
-    message: 'Configuration: pending, the first argument, must be the pending of await startLogin(config).',
-  })
-})
-
 it('a callback whose host holds the code: the message does not quote the host', async () => {
   const { pending } = await startLogin(config)
   const code = secret('zqjo-code').toLowerCase()
@@ -85,17 +70,6 @@ it.each<[string, string]>([
     message: `The callback ${what}`,
   })
 })
-
-it.each([undefined, null, 7, {}, new Request('https://app.example.com/callback?code=c')])(
-  'readCallback(pending, %s) says what its second argument is',
-  async (url) => {
-    const { pending } = await startLogin(config)
-    expect(await failure(() => readCallback(pending, url as string))).toMatchObject({
-      code: 'config_invalid',
-      message: 'Configuration: url, the second argument, must be a string or URL.',
-    })
-  },
-)
 
 it('readCallback takes the location of a page, which is like a URL', async () => {
   const { pending } = await startLogin(config)
