@@ -30,7 +30,7 @@ export interface Searches<Row, Search> {
   search(search?: Search, options?: CallOptions): Promise<Found<Row>>
   /**
    * Returns all rows, sorted by `id` unless you sort them, and requests the next page while you use one. `limit` is the
-   * size of a page, 250 by default. Each row comes once, also if rows move between pages while they are read.
+   * size of a page, 250 by default. If rows are added or removed meanwhile, a row may be missed or come twice.
    */
   searchAll(search?: Search, options?: SearchAllOptions): AllRows<Row>
 }

@@ -160,7 +160,3 @@ export const defaultMaxApiBytes = 33_554_432
 export const maxRefusalBytes = 1_048_576
 /** The rows of a page at most. Specification section 8. */
 export const maxPageRows = 250
-/** How many ids an iteration of all rows remembers: four pages, because rows move by a few places while others come and go. */
-export const maxRememberedIds = 1_000
-/** How many pages without a new row an iteration accepts, so that a server which ignores the offset does not hold it for ever. */
-export const maxRepeatedPages = 3

@@ -14,7 +14,8 @@ import type { BackendClientSession } from '../backend/client/session.ts'
 import type { BackendClientState } from '../backend/client/state.ts'
 import type { BrowserAuth } from '../browser/auth.ts'
 import type { TokenClaims } from '../claims.ts'
-import { checkArgument, checkOptions, type OptionKinds } from '../config/check-options.ts'
+import { checkNames } from '../config/check-options.ts'
+import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
 
 /** What `AuthProvider` needs of the result of `createBrowserAuth` or `createBackendClient`. */
@@ -44,21 +45,17 @@ export interface AuthProviderProps {
   readonly children?: ReactNode
 }
 
-const propKinds: OptionKinds<Omit<AuthProviderProps, 'children'>> = {
-  auth: { methods: ['ready', 'signIn', 'session'], example: 'createBrowserAuth(options)' },
-}
-
 const AuthContext: Context<ReactAuth | undefined> = createContext<ReactAuth | undefined>(undefined)
 const loading: BackendClientState = { status: 'loading' }
 
 /**
  * Finishes the login if the page is its callback, and provides `useAuth` to its children. On a server the status is `loading`. The
- * second effect of StrictMode calls `ready()` again, which finishes no login twice (browser/finish-login.ts). With another `auth`
+ * second effect of StrictMode calls `ready()` again, which finishes no login twice. With another `auth`
  * it subscribes to that one. It closes none. Throws `config_invalid`.
  */
 export function AuthProvider({ children, ...props }: AuthProviderProps): ReactElement {
-  const { auth } = checkOptions('AuthProvider', props, propKinds, 'Pass auth={createBrowserAuth(options)}')
-  checkArgument('auth', auth, propKinds.auth)
+  const { auth } = checkNames('AuthProvider', props, ['auth'])
+  if (typeof Object(auth).ready !== 'function') invalid('AuthProvider needs auth={createBrowserAuth(options)}')
   const { session, signIn, signOut, fetch } = auth
   const current = useSyncExternalStore(
     session.subscribe,

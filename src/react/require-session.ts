@@ -8,7 +8,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { checkedElsewhere, checkOptions, type OptionKinds } from '../config/check-options.ts'
+import { checkNames } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { useAuth } from './auth-provider.ts'
 
@@ -35,20 +35,17 @@ export interface RequireSessionProps {
   readonly returnTo?: string | undefined
 }
 
-const propKinds: OptionKinds<Omit<RequireSessionProps, 'children'>> = { fallback: checkedElsewhere, returnTo: 'string' }
-
 /**
  * Shows its children to a signed-in user and `fallback` to others. If the user is signed out when the page starts, it starts
  * a login by redirect; after a sign-out, a failure or an ended session it waits for a click. A reload after a failure tries once
- * more. With `createBrowserAuth`, login-loop.ts stops the third automatic login in five minutes with `login_failed`. A client of a
+ * more. `createBrowserAuth` stops the third automatic login in five minutes with `login_failed`. A client of a
  * backend has no such limit. Throws `config_invalid`.
  */
 export function RequireSession({ children, ...props }: RequireSessionProps): ReactNode {
-  const { fallback, returnTo } = checkOptions('RequireSession', props, propKinds)
-  if (!fallback) invalid('RequireSession needs the property fallback. Pass a component')
+  const { fallback, returnTo } = checkNames('RequireSession', props, ['fallback', 'returnTo'])
   // Suspense takes an element under this name, and React would report neither the property nor the component.
-  if (typeof fallback === 'string' || isValidElement(fallback))
-    invalid('fallback must be a component. Write fallback={Door}, not fallback={<Door />}')
+  if (!fallback || typeof fallback === 'string' || isValidElement(fallback))
+    invalid('RequireSession needs a component. Write fallback={Door}, not fallback={<Door />}')
   const { state, error } = useAuth()
   const { attempt, signIn } = useLogin(returnTo)
   const isLeaving = attempt.phase === 'leaving'

@@ -138,68 +138,7 @@ describe('pages', () => {
   })
 })
 
-describe('rows that move while they are read', () => {
-  it('a row that was created before the page comes once, and none is missed', async () => {
-    const agents = table(20)
-    agents.before = (page) => void (page > 0 && agents.ids.unshift(-page))
-    const ids = await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))
-    expect(ids).toEqual(upTo(20))
-  })
-
-  it('rows that moved up because others were deleted are fetched before the page that they left', async () => {
-    const agents = table(20)
-    agents.before = (page) => void (page === 2 && agents.ids.splice(0, 3))
-    expect(await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))).toEqual(upTo(20))
-    expect(agents.pages.map(({ limit, offset }) => ({ limit, offset }))).toEqual([
-      { limit: 5, offset: 0 },
-      { limit: 5, offset: 5 },
-      { limit: 5, offset: 10 },
-      { limit: 3, offset: 7 },
-      { limit: 5, offset: 15 },
-    ])
-  })
-
-  it('never asks for rows before the first', async () => {
-    const pages: Page[] = []
-    let ids = upTo(100)
-    const fetch: typeof globalThis.fetch = async (_, init) => {
-      const page = JSON.parse(String(init?.body)) as Page
-      if (pages.push(page) === 2) ids = ids.slice(10)
-      const items = ids.slice(page.offset, page.offset + Math.min(page.limit, 7))
-      return Response.json(envelope({ items: items.map((id) => ({ id })), count: ids.length }))
-    }
-    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
-    const seen = await idsOf(api.parentAgents.searchAll({ limit: 20, offset: 3 }))
-    expect(pages[2]).toMatchObject({ offset: 3, limit: 7 })
-    expect(seen.at(-1)).toBe(100)
-  })
-
-  it('a row that comes again is left out for four pages, and so is remembered no longer', async () => {
-    const agents = table(3_000)
-    agents.ids[900] = 1
-    agents.ids[2_500] = 2
-    const ids = await idsOf(agents.api.parentAgents.searchAll())
-    expect({
-      idsCount: ids.length,
-      onesCount: ids.filter((id) => id === 1).length,
-      twosCount: ids.filter((id) => id === 2).length,
-    }).toEqual({ idsCount: 2_999, onesCount: 1, twosCount: 2 })
-  })
-
-  it('rows that moved are fetched also if that leaves the last page empty', async () => {
-    const agents = table(12)
-    agents.before = (page) => void (page === 2 && agents.ids.splice(0, 2))
-    expect(await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))).toEqual(upTo(12))
-  })
-
-  it('goes on to the end while a row is deleted before each page', async () => {
-    const agents = table(40)
-    agents.before = () => void agents.ids.shift()
-    const ids = await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))
-    expect(ids.at(-1)).toBe(40)
-    expect(new Set(ids).size).toBe(ids.length)
-  })
-
+describe('a server without offsets', () => {
   it('response_invalid for a server that sends the same rows for every offset', async () => {
     const fetch: typeof globalThis.fetch = async () =>
       Response.json(envelope({ items: [{ id: 1 }, { id: 2 }], count: 1_000_000 }))

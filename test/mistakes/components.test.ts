@@ -18,7 +18,7 @@ it.each<[string, unknown]>([
   ['text, which React takes for a tag', 'Loading'],
 ])('RequireSession says what its fallback is when it gets %s', async (_, fallback) => {
   expect(await failure(() => guarded(fallback))).toMatchObject(
-    invalid('fallback must be a component. Write fallback={Door}, not fallback={<Door />}'),
+    invalid('RequireSession needs a component. Write fallback={Door}, not fallback={<Door />}'),
   )
 })
 
@@ -26,8 +26,9 @@ it('RequireSession takes a function and a component of memo as its fallback', ()
   expect({ plain: guarded(Door), memo: guarded(memo(Door)) }).toEqual({ plain: '<p>door</p>', memo: '<p>door</p>' })
 })
 
-it.each(['value', 'authUrl', 'client'])('AuthProvider says what to pass in the place of %s', async (name) => {
-  expect(await failure(() => AuthProvider({ auth, [name]: 'x' }))).toMatchObject(
-    invalid(`${name} is not an option of AuthProvider. Pass auth={createBrowserAuth(options)}`),
+it('AuthProvider names an unknown prop, and says what to pass', async () => {
+  expect(await failure(() => AuthProvider({ auth, client: 'x' } as never))).toMatchObject({ code: 'config_invalid' })
+  expect(await failure(() => AuthProvider({ auth: {} as never }))).toMatchObject(
+    invalid('AuthProvider needs auth={createBrowserAuth(options)}'),
   )
 })

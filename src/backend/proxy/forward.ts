@@ -128,9 +128,13 @@ function send(
   // Node copies the body of a request unless `redirect` is `error` and `window` is null. Workers do not support `error`.
   const redirect = globalThis.navigator?.userAgent === 'Cloudflare-Workers' ? 'manual' : 'error'
   const init = { method: request.method, headers, signal, redirect, window: null } as const
+  const url = context.config.baseUrl + target
+  const send = apiFetch(context, source)
+  if (!body) return send(url, init)
   // The types of fetch do not have this member yet, which a streamed body needs.
   const duplex = { duplex: 'half' } as const
-  return apiFetch(context, source)(context.config.baseUrl + target, body ? { ...init, ...duplex, body } : init)
+  // A Request, because a stream in the settings is not sent again after a 401.
+  return send(new Request(url, { ...init, ...duplex, body }))
 }
 
 /** Returns the response of the API as the browser may see it. */
