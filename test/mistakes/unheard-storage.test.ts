@@ -54,5 +54,5 @@ it.each([undefined, {}])('in a page, whose process is %j, a storage that fails g
   vi.unstubAllGlobals()
   const session = createSession(config, { storage: failing() })
   await expect(session.signIn(tokensWith())).rejects.toMatchObject({ code: 'storage_failed' })
-  expect({ status: session.state.status, seen }).toEqual({ status: 'signed-in', seen: [] })
+  expect({ status: session.state.status, seen }).toEqual({ status: 'signed-out', seen: [] })
 })
