@@ -1,41 +1,35 @@
 import { invalid } from '../config/invalid.ts'
 import { isAgentAuthError } from '../errors.ts'
-import { type BackendContext, backendContext } from './context.ts'
+import type { BackendContext } from './context.ts'
+import { backendContext } from './create-context.ts'
+import { csrfHeader } from './csrf.ts'
 import { causeOf } from './error-cause.ts'
-import { answerMistakenCall } from './mistaken-call.ts'
 import type { BackendOptions } from './options.ts'
 import { matchRoute } from './proxy/allowed-routes.ts'
 import { errorResponse, errorResponseOf } from './responses.ts'
-import { callback } from './routes/callback.ts'
+import { callbackRoute } from './routes/callback.ts'
 import { login } from './routes/login.ts'
 import { logout } from './routes/logout.ts'
 import { proxy } from './routes/proxy.ts'
 import { session } from './routes/session.ts'
-import { sharedCallbacks } from './routes/shared-callbacks.ts'
 import { endAll, endSessionOfKey, endSessionsOf } from './sessions/ending-calls.ts'
-import { type BackendSession, getSession, requestProblem, type SessionSource } from './sessions/get-session.ts'
-import type { Mount } from './setup-problems.ts'
+import { type BackendSession, getSession, type SessionSource } from './sessions/get-session.ts'
 
 /** Login, callback, session, logout and an API proxy for one app. */
 export interface Backend {
   /**
-   * Responds to requests for the routes of the backend, and resolves to null for all others. Never rejects. Call it for every request
-   * of the app: a route such as `/auth/*` gets none of the paths in `proxy`, which the framework then answers with 404.
+   * Responds to requests for the routes of the backend, and resolves to null for all others. Call it for every request of the app: a
+   * route such as `/auth/*` gets none of the paths in `proxy`. Rejects only with `config_invalid`, without a `Request` of the Fetch API.
    */
   handle(request: Request): Promise<Response | null>
   /** Returns whether `handle` responds to requests with this method and path, such as `/auth/login`. */
   serves(method: string, pathname: string): boolean
-  /**
-   * Emits `setup_problem` on loopback if some routes of the backend arrive at this mount of a framework and others do not. A mount at
-   * the whole path of one route, with no route below it, is not reported. `toNodeHandler` and `toFastifyPlugin` call it.
-   */
-  checkMount(mount: Mount): void
   /** The path of the four routes. */
   readonly basePath: string
   /**
    * Returns the session of a request, or of a `key` that you saved for a background job. Refreshes nothing and sets no
-   * cookie, so you can call it where headers are read-only. Write `await`: the promise itself has no `status`. Takes the request objects of
-   * Node, Express and Fastify as well. Rejects with `storage_failed` or `config_invalid`.
+   * cookie, so you can call it where headers are read-only. Takes the request objects of Node, Express and Fastify as well. Rejects with
+   * `storage_failed` or `config_invalid`.
    */
   getSession(source: SessionSource): Promise<BackendSession>
   /**
@@ -47,17 +41,21 @@ export interface Backend {
   /**
    * Ends the sessions of this person in all processes within two seconds. A storage cannot list sessions, so the refresh token of a
    * session is revoked, and its record removed, when it comes back with a request; `endSession` does both at once. `subject`: the
-   * `sub` of the claims, not an email address. A sign-in after this call is valid at once. Has no effect on tokens that are no JWT,
-   * or if no session has this subject. On loopback `setup_problem` says so if this process has sessions, and none with this subject.
-   * Rejects with `storage_failed` if some may still be there, and with `config_invalid`.
+   * `sub` of the claims, not an email address. A sign-in after this call is valid at once. Has no effect on tokens that are no JWT.
+   * Two machines whose clocks differ by a minute decide within that minute which sign-ins came before. Rejects with `storage_failed`
+   * if some may still be there, and with `config_invalid`.
    */
   endSessionsOf(subject: string): Promise<void>
   /**
-   * Ends all sessions of this client in all processes within two seconds. A sign-in after this call is valid at once. The refresh
-   * token of a session is revoked, and its record removed, when it comes back with a request. To revoke those of lost devices at
-   * once, call `endSession` with the keys that your code keeps. Rejects with `storage_failed` if they may still be there.
+   * Ends all sessions of this client in all processes within two seconds, as `endSessionsOf` does. To revoke the refresh tokens of lost
+   * devices at once, call `endSession` with the keys that your code keeps. Rejects with `storage_failed` if they may still be there.
    */
   endAll(): Promise<void>
+}
+
+interface OwnRoute {
+  readonly method: string
+  serve(request: Request): Promise<Response>
 }
 
 /**
@@ -67,24 +65,24 @@ export interface Backend {
 export function createBackend(options: BackendOptions): Backend {
   const context = backendContext(options)
   const { basePath } = context
-  const shared = sharedCallbacks()
   const own = new Map<string, OwnRoute>([
     [`${basePath}/login`, { method: 'GET', serve: (request) => login(context, request) }],
-    [`${basePath}/callback`, { method: 'GET', serve: (request) => callback(context, shared, request) }],
+    [`${basePath}/callback`, { method: 'GET', serve: callbackRoute(context) }],
     [`${basePath}/session`, { method: 'GET', serve: (request) => session(context, request) }],
     [`${basePath}/logout`, { method: 'POST', serve: (request) => logout(context, request) }],
   ])
   return Object.freeze<Backend>({
-    async handle(request, ...mistaken: unknown[]) {
-      const problem = requestProblem(request)
-      // `createServer(backend.handle)` passes a response of Node as well, which must be ended.
-      if (problem) return answerMistakenCall(context, problem, mistaken[0])
+    async handle(request) {
+      if (typeof request?.headers?.get !== 'function')
+        invalid(
+          'handle needs a Request of the Fetch API. For node:http, Express and Fastify, use agent-auth/backend/node',
+        )
       // The name of the route in `unexpected_error`: the method alone if the search for a route failed.
       let route = request.method
       try {
         const found = findRoute(context, own, request)
         if (!found) {
-          context.setupProblems.checkPath(request, own.keys())
+          checkPath(context, request, own.keys())
           return null
         }
         route = found.route
@@ -97,33 +95,12 @@ export function createBackend(options: BackendOptions): Backend {
       }
     },
     serves: (method, pathname) => own.has(pathname) || matchRoute(context.routes, method, pathname) !== undefined,
-    checkMount(mount) {
-      const ownRoutes = [...own].map(([pathname, { method }]) => `${method} ${pathname}`)
-      context.setupProblems.checkMount(mount, [...ownRoutes, ...context.routes.map(({ template }) => template)])
-    },
     basePath,
-    getSession: (source) => Object.defineProperties(getSession(context, source), unawaited),
+    getSession: (source) => getSession(context, source),
     endSession: (key) => endSessionOfKey(context, key),
     endSessionsOf: (subject) => endSessionsOf(context, subject),
     endAll: () => endAll(context),
   })
-}
-
-const missingAwait: PropertyDescriptor = {
-  get: () => invalid('getSession returns a promise. Write await before getSession'),
-}
-
-/** Without `await`, these would be undefined. `status` is left out, because `use()` of React keeps its own on each promise. */
-const unawaited: PropertyDescriptorMap = {
-  key: missingAwait,
-  claims: missingAwait,
-  fetch: missingAwait,
-  getAccessToken: missingAwait,
-}
-
-interface OwnRoute {
-  readonly method: string
-  serve(request: Request): Promise<Response>
 }
 
 interface FoundRoute {
@@ -150,10 +127,21 @@ function findRoute(
 
 /** Returns the response to a request with another method than that of the route. RFC 9110 section 15.5.6. */
 function wrongMethod(method: string): Response {
-  const response = errorResponse(405, {
-    code: 'request_failed',
-    message: `The method is not allowed for this route. Use ${method}.`,
-  })
+  const message = `The method is not allowed for this route. Use ${method}.`
+  const response = errorResponse(405, { code: 'request_failed', message })
   response.headers.set('allow', method)
   return response
+}
+
+/** Reports a request that is meant for the backend, but comes without the beginning of its path. */
+function checkPath({ reportSetup }: BackendContext, request: Request, paths: Iterable<string>): void {
+  const { pathname, searchParams } = new URL(request.url)
+  // A page of the app may have the same path, such as `/login`. Only a request for the backend has one of these marks.
+  const isMarked = ['return_to', 'state'].some((name) => searchParams.has(name)) || request.headers.has(csrfHeader)
+  const meant = isMarked && [...paths].find((path) => path.endsWith(pathname))
+  if (meant)
+    reportSetup(
+      'path',
+      `${pathname} was requested, but the backend serves ${meant}. Pass the whole path on, or use toNodeHandler.`,
+    )
 }

@@ -1,3 +1,4 @@
+import { attempt } from '../internal/attempt.ts'
 import type { ErrorBody } from './responses.ts'
 
 /** The header that another site can send only after a CORS preflight, which the backend never allows. */
@@ -9,13 +10,7 @@ export const crossSite: ErrorBody = {
   message: "Cross-site request rejected. Send the header x-agent-auth: 1 from a page of this app's origin.",
 }
 
-/**
- * CSRF protection: returns whether a request has the fixed header and comes from a page of this origin. If not, logout
- * (routes/logout.ts) and the proxy (routes/proxy.ts) respond with 403. `GET /session` neither refreshes nor signs in, so it checks only
- * `Sec-Fetch-Site` (routes/session.ts). Login and callback are page loads. routes/login.ts refuses a request that is no page
- * load, and takes the return URL only from the user or from a page of this origin, with `sameSite: 'lax'` from any site (`returnUrl`
- * there). A callback needs the cookie of its login (routes/callback.ts).
- */
+/** CSRF protection: returns whether a request has the fixed header and comes from a page of this origin. */
 export function passesCsrfChecks(request: Request, origin: string): boolean {
   return request.headers.get(csrfHeader) === '1' && isSameOrigin(request, origin)
 }
@@ -26,4 +21,25 @@ function isSameOrigin({ headers }: Request, origin: string): boolean {
   const from = headers.get('origin')
   if (site === null && from === null) return false
   return (site === null || site === 'same-origin') && (from === null || from === origin)
+}
+
+/** Returns whether a browser loads the page in advance, which must start or finish no login. */
+export function isPrefetch({ headers }: Request): boolean {
+  const purposes = [headers.get('sec-purpose'), headers.get('purpose'), headers.get('x-moz'), headers.get('x-purpose')]
+  return (
+    headers.has('next-router-prefetch') || purposes.some((purpose) => /prefetch|prerender|preview/i.test(purpose ?? ''))
+  )
+}
+
+/** Returns whether a request loads a page in a window. Browsers that send no Fetch Metadata pass. */
+export function isNavigation({ headers }: Request): boolean {
+  const [mode, dest] = [headers.get('sec-fetch-mode'), headers.get('sec-fetch-dest')]
+  return (mode === null || mode === 'navigate') && (dest === null || dest === 'document')
+}
+
+/** Returns whether the user or a page of this origin started a navigation. Older browsers show that by the referrer only. */
+export function isOwnNavigation({ headers }: Request, origin: string): boolean {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site === 'same-origin' || site === 'none'
+  return attempt(() => new URL(headers.get('referer') ?? ''))?.origin === origin
 }

@@ -1,7 +1,11 @@
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
-import { maxCausePlaces, maxWrappedCauses } from '../internal/limits.ts'
 import { present } from '../internal/plain-object.ts'
+
+/** A chain of causes may be endless. */
+const maxWrappedCauses = 2
+/** Enough to find a defect, and still one line of a log each. */
+const maxCausePlaces = 5
 
 /**
  * What an event reports of an error. It has only messages of this library, because any other message may quote a header, a
@@ -14,9 +18,9 @@ export interface ErrorCause {
   readonly code?: AgentAuthErrorCode | (string & {})
   /** A text of this library. It quotes no other error. */
   readonly message?: string
-  /** The innermost places in the code (`maxCausePlaces`, 5). */
+  /** The innermost places in the code. */
   readonly stack?: readonly string[]
-  /** What caused this error (`maxWrappedCauses`, 2 levels). */
+  /** What caused this error. */
   readonly cause?: ErrorCause
 }
 

@@ -4,7 +4,7 @@ import type { ErrorCause } from './error-cause.ts'
 
 /**
  * An event of a backend or of its sessions. None holds a cookie, a path with the values of its parameters, a header or a token. An
- * error that `onEvent` throws is ignored (`emit` in config.ts).
+ * error that `onEvent` throws is ignored.
  */
 export type BackendEvent =
   | AuthEvent
@@ -16,9 +16,6 @@ export type BackendEvent =
   | SessionsEndedEvent
   | EndedSessionRemovedEvent
   | ProxiedEvent
-  /** A request waits, because enough requests of its session are in progress (`proxyQueueLimits.maxAtOnce`, 32). */
-  | { readonly type: 'proxy_wait_started'; readonly route: string }
-  | ProxyWaitEndedEvent
   /** A request was refused. The API got nothing of it but, at most, the beginning of a streamed body. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
   /**
@@ -61,11 +58,9 @@ export interface SessionsEndedEvent {
   readonly cause?: ErrorCause
 }
 
-/** A process found the record of a session that had ended, and removed it. */
+/** A process found the record of a session that `endSessionsOf` or `endAll` had ended, and removed it. */
 export interface EndedSessionRemovedEvent {
   readonly type: 'ended_session_removed'
-  /** Why it had ended: by `endSessionsOf` or `endAll` (`ended`), or because it was not used for `idleMs`. */
-  readonly reason: 'ended' | 'idle'
   /** Whether the refresh token was revoked. */
   readonly revocation: Revocation
   /** Why the revocation request failed, if it got no response. */
@@ -82,39 +77,17 @@ export interface ProxiedEvent {
   readonly route: string
   /** The status of the response to the browser. 499: the browser left before there was one. */
   readonly status: number
-  /** How long it took until the response began, with the wait for its turn, in milliseconds. */
+  /** How long it took until the response began, in milliseconds. */
   readonly durationMs: number
-  /**
-   * Why the response is not the API's. It is absent if the browser left, or if its request body was late (408). If there was no token for
-   * the request, the cause is set in two cases: the token endpoint did not respond, or the token was not there when the `timeoutMs` of
-   * the route was over (503).
-   */
+  /** Why the response is not the API's, if the API, the token endpoint or the time of the route is the reason. */
   readonly cause?: ErrorCause
 }
 
-/** A request that had to wait waits no longer. */
-export interface ProxyWaitEndedEvent {
-  readonly type: 'proxy_wait_ended'
-  /** The route as configured in `proxy`. */
-  readonly route: string
-  /**
-   * `begun`: its turn came. `late`: it waited too long (`proxyQueueLimits.maxWaitMs`, 30 s), and is refused. `left`: the browser
-   * left.
-   */
-  readonly result: 'begun' | 'late' | 'left'
-  /** How long it waited, in milliseconds. */
-  readonly durationMs: number
-}
-
-/** An app on loopback is set up or called in a wrong way. Once for each problem. */
+/** An app on loopback is set up in a wrong way. Once for each problem. */
 export interface SetupProblemEvent {
   readonly type: 'setup_problem'
-  /**
-   * `host`: a login began at another host or port. `path`: a request for the backend came without the beginning of its path.
-   * `call`: `handle` was called without a `Request`. `mount`: the mount hides routes of the backend. `subject`: `endSessionsOf` got a
-   * subject that no session in memory has.
-   */
-  readonly problem: 'host' | 'path' | 'call' | 'mount' | 'subject'
+  /** `host`: a login began at another host, port or scheme. `path`: a request came without the beginning of its path. */
+  readonly problem: 'host' | 'path'
   /** Its message names the difference. */
   readonly cause: ErrorCause
 }
@@ -140,6 +113,30 @@ export type Revocation = 'done' | 'failed' | 'off'
 
 /**
  * `query`: a parameter that the route does not list. `body`: too large. `body_read`: other code, such as `express.json()`, read it
- * before the backend.
+ * before the backend. `busy`: `maxParallelCalls` requests of the session are in progress.
  */
 export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'query' | 'headers' | 'body' | 'body_read' | 'busy'
+
+/**
+ * Returns the listener of a backend without `onEvent`. On loopback it prints one line for the first failure that has a cause or is
+ * `invalid_client`, and for each setup problem before it, because the developer sees only a 404, 502 or 503 otherwise.
+ */
+export function unheardEvents(isLocal: boolean): (event: BackendEvent) => void {
+  let isSilent = !isLocal
+  return (event) => {
+    const cause = 'cause' in event && event.cause ? event.cause : refusedClient(event)
+    if (isSilent || !cause) return
+    isSilent = event.type !== 'setup_problem'
+    const { message, code, name, stack = [] }: Partial<ErrorCause> = cause
+    const what = message ?? [code ?? name, ...stack.slice(0, 1)].join(' ')
+    // biome-ignore lint/suspicious/noConsole: a developer reads the console if a request fails, and no call of the app can reject with this.
+    console.warn(`agent-auth: ${event.type}: ${what} Set onEvent to receive every event.`)
+  }
+}
+
+/** Returns a cause for a login whose client the token endpoint refused. Such an event has none, because there was a response. */
+function refusedClient(event: BackendEvent): ErrorCause | undefined {
+  if (event.type !== 'login_failed' || event.error !== 'invalid_client') return undefined
+  const message = 'The token endpoint responded with invalid_client. Check clientId and clientSecret.'
+  return { name: 'AgentAuthError', code: event.code, message }
+}

@@ -1,5 +1,4 @@
-import { checkedElsewhere, type OptionKinds, storageKind } from '../config/check-options.ts'
-import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
+import type { AuthConfigOptions } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { BackendEvent } from './events.ts'
 import type { ProxyRouteOptions } from './proxy/allowed-routes.ts'
@@ -16,6 +15,8 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   secrets: readonly string[]
   /** Sets the path of the routes login, callback, session and logout. Default `/auth`. */
   basePath?: string | undefined
+  /** Further authorize parameters of every login, as in `startLogin`. Default: none. */
+  params?: Readonly<Record<string, string>> | undefined
   /**
    * Lists the routes of the API that pages may call: `METHOD /path/:param` under `baseUrl`, served at the same path, or an object
    * with limits of its own. Default: none.
@@ -23,6 +24,8 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   proxy?: readonly (string | ProxyRouteOptions)[] | undefined
   /** Names headers that pass the proxy in addition to [those that always do](../../docs/backend.md#headers). Default: none. */
   proxyHeaders?: ProxyHeaderNames | undefined
+  /** Limits the proxied requests of one session that are in progress in this process. Further ones get 429. Default 100. */
+  maxParallelCalls?: number | undefined
   /**
    * Sets `SameSite` of the session cookie. With `lax`, links from other sites arrive signed in and choose the return URL. Default
    * `strict`.
@@ -34,7 +37,7 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
    */
   sessionLifeMs?: number | undefined
   /**
-   * Ends a session that was not used for this time, or for 90 % of it, because a use is noted once in a tenth of it. Milliseconds,
+   * Refuses a session that was not used for this time, or for 90 % of it, because a use is noted once in a tenth of it. Milliseconds,
    * from two minutes to 400 days. Default: no limit but `sessionLifeMs`.
    */
   idleMs?: number | undefined
@@ -49,16 +52,17 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   onEvent?: ((event: BackendEvent) => void) | undefined
 }
 
-export const backendOptionKinds: OptionKinds<BackendOptions> = {
-  ...authOptionKinds,
-  sessions: { ...storageKind, example: 'memoryStorage(), redisStorage(…) or postgresStorage(…)' },
-  secrets: 'list',
-  basePath: 'string',
-  proxy: 'list',
-  proxyHeaders: checkedElsewhere,
-  sameSite: { oneOf: ['strict', 'lax'] },
-  sessionLifeMs: 'number',
-  idleMs: 'number',
-  errorPath: 'string',
-  revocationEndpoint: 'string',
-}
+export const ownOptionNames: readonly (keyof BackendOptions)[] = [
+  'sessions',
+  'secrets',
+  'basePath',
+  'params',
+  'proxy',
+  'proxyHeaders',
+  'maxParallelCalls',
+  'sameSite',
+  'sessionLifeMs',
+  'idleMs',
+  'errorPath',
+  'revocationEndpoint',
+]

@@ -1,6 +1,5 @@
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import { hasNoTokenResponse } from './error-cause.ts'
-import { statusOf } from './statuses.ts'
 
 export interface ResponseOptions {
   readonly status?: number
@@ -19,11 +18,7 @@ export function createResponse(
   return response
 }
 
-/**
- * Sets the headers that keep a response of one user out of caches and away from other sites. Every response of the backend has
- * them: its own by `createResponse`, those of the proxy by `passOn` (proxy/forward.ts). proxy/headers.ts drops the cache headers
- * of the API.
- */
+/** Sets the headers that keep a response of one user out of caches and away from other sites. Every response of the backend has them. */
 export function withPrivateHeaders(response: Response): Response {
   const { headers } = response
   const vary = headers.get('vary')
@@ -67,4 +62,34 @@ export function errorResponseOf(error: AgentAuthError, cookies: readonly string[
 export function publicMessage(error: AgentAuthError): string {
   if (!hasNoTokenResponse(error)) return error.message
   return `The authorization server did not respond. ${error.retryable ? 'Try again.' : 'Start the login again.'}`
+}
+
+/**
+ * The statuses that are not 502 (the configuration is wrong, or a response cannot be used). 400: start the login again. 401: sign in
+ * again. 403: the user denied the login. 503: the same request may succeed later, or for `exchange_interrupted` a new login.
+ */
+const statuses: Readonly<Partial<Record<AgentAuthErrorCode, number>>> = {
+  callback_malformed: 400,
+  state_mismatch: 400,
+  flow_not_found: 400,
+  flow_expired: 400,
+  already_handled: 400,
+  login_failed: 400,
+  issuer_mismatch: 400,
+  grant_rejected: 400,
+  login_required: 401,
+  session_ended: 401,
+  login_denied: 403,
+  exchange_interrupted: 503,
+  session_changed: 503,
+  temporarily_unavailable: 503,
+  timeout: 503,
+  aborted: 503,
+  storage_failed: 503,
+  lock_timeout: 503,
+}
+
+/** Returns the status of a response with this error, as JSON or as the page of a login that failed. */
+export function statusOf(code: AgentAuthErrorCode): number {
+  return (Object.hasOwn(statuses, code) && statuses[code]) || 502
 }

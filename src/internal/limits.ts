@@ -99,55 +99,6 @@ export const maxStatementRepeats = 5
 /** The longest name of a table in characters. PostgreSQL cuts a name at 63, and the name of the index needs the rest. */
 export const maxTableNameLength = 50
 
-// The backend.
-
-/** How long a session may last, in milliseconds, from a minute to 400 days, which is the longest that browsers keep a cookie. */
-export const sessionLifeLimitsMs = { min: 60_000, default: 2_592_000_000, max: 34_560_000_000 } as const
-/** How short `idleMs` may be, as clocks may differ by a minute, how often a use is noted in it, and how long a request waits. */
-export const idleLimits = { minMs: 120_000, steps: 10, maxNoteWaitMs: 1_000 } as const
-/** How short a secret for cookies may be, in characters: 32 of base64 hold 192 bits. */
-export const minCookieSecretLength = 32
-/** How large one `Set-Cookie` line may be, because browsers ignore a larger one without a notice. RFC 6265 section 6.1. */
-export const maxCookieBytes = 4_096
-/** How many logins of one browser may be pending at a time. */
-export const maxPendingLoginCookies = 8
-/** How large the cookies of all pending logins may be together: servers refuse more than 8 KiB, and other cookies need room. */
-export const maxPendingLoginCookieBytes = 7_168
-/** How long a return URL may be, in characters, because it is part of the cookie of its login. */
-export const maxReturnUrlLength = 1_024
-/** How many failed logins one process remembers, so that it sends none of their codes again. */
-export const maxRememberedFailures = 256
-/** How many session ids one process remembers with their keys, so that a request needs no hash. */
-export const maxRememberedSessionKeys = 1_000
-/** How many sessions that no request uses stay in memory, so that the next call needs no read. Each takes about 9 kB. */
-export const maxUnusedSessions = 1_000
-/** How many sessions more may stay in memory while a storage does not take their tokens, and how many last uses. */
-export const maxUnsavedSessions = 9_000
-/** How long a logout waits for a refresh in progress, in milliseconds: a usual refresh takes less. */
-export const maxRefreshWaitMs = 1_000
-/** How long an ending that was read counts: with the second of a record, a process sees one within two. How many it remembers. */
-export const endingLimits = { readMs: 500, maxRemembered: 1_000 } as const
-/** How long the revocation requests of one logout may take together, in milliseconds. */
-export const revocationTimeoutMs = 2_000
-/** How many requests of one session the proxy sends at a time, how many wait, and how long: a page sends some hundred at once. */
-export const proxyQueueLimits = { maxAtOnce: 32, maxWaiting: 480, maxWaitMs: 30_000 } as const
-/** How large the headers of a proxied request may be: Node and most servers refuse more than 16 KiB. */
-export const maxProxiedHeaderBytes = 16_384
-/** How large the body of a proxied request may be: by default, and the highest value of a route. */
-export const proxiedBodyLimits = { defaultBytes: 1_048_576, maxBytes: 1_073_741_824 } as const
-/** How large a body may be that is read before it is sent, so that it can be sent again after a 401. */
-export const maxBufferedBodyBytes = 65_536
-/** How long the API may send nothing, before its response and within it, in milliseconds: by default, and the values of a route. */
-export const apiSilenceLimitsMs = { default: 30_000, min: 100, max: 600_000 } as const
-/** How long a browser may take to read one chunk of a response, in milliseconds. */
-export const maxBrowserSilenceMs = 120_000
-/** How many places in the code the cause of an event has: enough to find a defect, and still one line of a log each. */
-export const maxCausePlaces = 5
-/** How many wrapped errors the cause of an event has, because a chain may be endless. */
-export const maxWrappedCauses = 2
-/** How much of a refused body is read, and for how long in milliseconds. More would cost more than a new connection. */
-export const drainLimits = { maxBytes: 8_388_608, timeoutMs: 30_000 } as const
-
 // The API client.
 
 /** How long a call of the API client may take if it does not say, in milliseconds. */

@@ -10,8 +10,7 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
-import type { BackendClientSession } from '../backend/client/session.ts'
-import type { BackendClientState } from '../backend/client/state.ts'
+import type { BackendClientSession, BackendClientState } from '../backend/client/session.ts'
 import type { BrowserAuth } from '../browser/auth.ts'
 import type { TokenClaims } from '../claims.ts'
 import { checkNames } from '../config/check-options.ts'

@@ -1,6 +1,4 @@
 // test/backend/client.test.ts has the state.
-// Also tests src/backend/client/options.ts, src/backend/client/page-events.ts, src/backend/client/request.ts,
-// src/backend/client/session.ts, src/backend/client/state.ts.
 import { type BackendClientOptions, createBackendClient } from 'agent-auth/backend/client'
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -163,7 +161,7 @@ describe('options', () => {
   it('names an option that is unknown, and a basePath that is no path', async () => {
     const { client } = backendClientRig()
     const misspelt = { basepath: '/auth' } as BackendClientOptions
-    expect(() => createBackendClient(misspelt)).toThrow('createBackendClient takes { basePath } alone')
+    expect(() => createBackendClient(misspelt)).toThrow('unknown option: use basePath')
     for (const basePath of ['auth', '//evil.example', 'https://evil.example/auth', '/\\evil.example', ''])
       expect(() => createBackendClient({ basePath })).toThrow('basePath')
     expect(await codeOf(client.signIn({ returnUrl: '/' } as object))).toBe('config_invalid')

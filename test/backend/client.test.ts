@@ -1,6 +1,4 @@
 // test/browser/backend-client.test.ts has what needs a real page.
-// Also tests src/backend/client/current.ts, src/backend/client/request.ts, src/backend/client/revalidation.ts,
-// src/backend/client/session.ts, src/backend/client/state.ts.
 import { createBackendClient } from 'agent-auth/backend/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { drainBody } from '../../src/backend/proxy/request-body.ts'
+import { drainBody } from '../../src/backend/proxy/bodies.ts'
 
 /** A request whose body has no end, and how much of it was taken. */
 function endless(headers: Record<string, string> = {}): { request: Request; readBytes(): number } {

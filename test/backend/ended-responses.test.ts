@@ -1,6 +1,6 @@
 // Responses in progress when their session ends.
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { relayBody } from '../../src/backend/proxy/response-body.ts'
+import { relayBody } from '../../src/backend/proxy/bodies.ts'
 import { searchPath } from '../support/backend-rig.ts'
 import { statuses, type TwoProcesses, twoProcesses } from '../support/two-processes.ts'
 

@@ -1,5 +1,3 @@
-// Also tests src/backend/csrf.ts, src/backend/page-loads.ts, src/backend/responses.ts, src/backend/routes/callback.ts,
-// src/backend/routes/callback-page.ts.
 import { userTexts } from 'agent-auth/texts'
 import { describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard, steppedStorage } from '../support/backend-rig.ts'

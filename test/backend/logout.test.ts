@@ -1,4 +1,3 @@
-// Also tests src/backend/sessions/end-session.ts, src/backend/sessions/revocation.ts.
 import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
 import type { BackendOptions } from 'agent-auth/backend'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -158,7 +157,7 @@ describe('revocation at logout', () => {
       const noting = steppedStorage((operation, name) => {
         if (operation === 'setItem') names.add(name)
       }, inner)
-      const stored = (): number => [...names].filter((name) => inner.getItem(name) !== undefined).length
+      const stored = (): number => [...names].filter((name) => inner.getItem(name) != null).length
       let isBroken = true
       const sessions = steppedStorage((operation) => {
         const isRemoval = operation === 'removeItem'

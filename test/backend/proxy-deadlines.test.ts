@@ -28,12 +28,16 @@ async function afterTime(rig: BackendRig, begin: () => Promise<Response | null>)
 }
 
 const lateBody = {
-  status: 408,
+  status: 504,
   error: { code: 'timeout', message: 'The request body did not arrive within 5 s. Try again.', retryable: true },
-  cause: undefined,
+  cause: {
+    name: 'AgentAuthError',
+    code: 'timeout',
+    message: 'The request body did not arrive within 5 s. Try again.',
+  },
 }
 
-test('a short body that does not arrive in time: 408, no cause, and the API is not called', async () => {
+test('a short body that does not arrive in time: 504 that says so, and the API is not called', async () => {
   const rig = await proxyRig(undefined, { backend: { proxy } })
   const request = rig.person.request('/api/items', {
     ...post,
@@ -44,7 +48,7 @@ test('a short body that does not arrive in time: 408, no cause, and the API is n
   expect(rig.seen).toEqual([])
 })
 
-test('a streamed body that stops in the middle: 408, no cause, and its request is aborted', async () => {
+test('a streamed body that stops in the middle: 504 that says so, and its request is aborted', async () => {
   const rig = await proxyRig(async (request) => new Response(await request.text()), { backend: { proxy } })
   const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('begin')) })
   const request = rig.person.request('/api/items', { ...post, body })
@@ -67,7 +71,7 @@ test.each([
   })
 })
 
-test('a refresh that lasts longer than the time of the route: 503, and nothing says that the API is away', async () => {
+test('a refresh that lasts longer than the time of the route: 504, and nothing says that the API is away', async () => {
   const clock = testClock(Date.now())
   const rig = await proxyRig(undefined, { backend: { proxy, clock } })
   const silent = rig.another({ fetch: () => new Promise(() => {}) })
@@ -76,7 +80,7 @@ test('a refresh that lasts longer than the time of the route: 503, and nothing s
   clock.advance(7_200_000)
   const error = { code: 'timeout', message: 'The access token was not refreshed within 5 s. Try again.' }
   expect(await afterTime(rig, () => silent.handle(browser.request('/api/items', { ...post, body: 'x' })))).toEqual({
-    status: 503,
+    status: 504,
     error: { ...error, retryable: true },
     cause: { name: 'AgentAuthError', ...error },
   })

@@ -1,5 +1,3 @@
-// Also tests src/backend/once.ts, src/backend/proxy/error-responses.ts, src/backend/proxy/forward.ts, src/backend/proxy/request-body.ts,
-// src/backend/proxy/response-body.ts.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type AppBrowser, guard, statusAndCode } from '../support/backend-rig.ts'
 import { pathVectors } from '../support/path-vectors.ts'
@@ -140,11 +138,6 @@ function requestTo(browser: AppBrowser, path: string): Request | undefined {
   }
 }
 
-/** Lets everything run that waits for nothing else. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
-
 describe('redirects', () => {
   test.each([300, 301, 302, 303, 307, 308])('a %i of the API is a 502 and is not followed', async (status) => {
     const rig = await proxyRig(
@@ -267,30 +260,40 @@ describe('bodies and limits', () => {
       await until(() => rig.seen.length === 1)
       if (how === 'leaves') gone.abort()
       else await vi.advanceTimersByTimeAsync(30_000)
-      expect((await call)?.status).toBe(how === 'leaves' ? 499 : 408)
+      expect((await call)?.status).toBe(how === 'leaves' ? 499 : 504)
     },
   )
 
+  test('more than maxParallelCalls requests of a session at once are 429, and those of another session are not', async () => {
+    const waiting: ((answer: Response) => void)[] = []
+    const api = (): Promise<Response> => new Promise((resolve) => waiting.push(resolve))
+    const rig = await proxyRig(api, { backend: { maxParallelCalls: 3 } })
+    const calls = Array.from({ length: 3 }, () => rig.get('/api/items/7'))
+    await expect.poll(() => waiting.length).toBe(3)
+    const refused = await rig.get('/api/items/7')
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await statusAndCode(refused)).toEqual({ status: 429, code: 'temporarily_unavailable' })
+    expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', status: 429, reason: 'busy' })
+    const other = rig.browser()
+    await other.logIn()
+    calls.push(other.send('/api/items/7', { headers: guard }))
+    await expect.poll(() => waiting.length).toBe(4)
+    for (const answer of waiting) answer(new Response(null))
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(4).fill(200))
+  })
+
   test('a browser that stops reading in the middle frees its place once', async () => {
     const body = (): ReadableStream<Uint8Array> => new ReadableStream({ pull: () => new Promise(() => {}) })
-    const waiting: ((answer: Response) => void)[] = []
-    const rig = await proxyRig(({ url }) =>
-      url.endsWith('/stop') ? new Response(body()) : new Promise((resolve) => waiting.push(resolve)),
-    )
+    const rig = await proxyRig(() => new Response(body()), { backend: { maxParallelCalls: 2 } })
     for (let at = 0; at < 4; at++) {
       const reader = (await rig.get('/api/items/stop')).body?.getReader()
       const reading = reader?.read()
       await reader?.cancel()
       await reading
     }
-    const calls = Array.from({ length: 33 }, () => rig.get('/api/items/7'))
-    await expect.poll(() => waiting.length).toBe(32)
-    await settled()
-    expect(waiting).toHaveLength(32)
-    waiting[0]?.(new Response(null))
-    await expect.poll(() => waiting.length).toBe(33)
-    for (const answer of waiting) answer(new Response(null))
-    await Promise.all(calls)
+    const open = [await rig.get('/api/items/7'), await rig.get('/api/items/7')]
+    expect((await rig.get('/api/items/7')).status).toBe(429)
+    for (const { body: rest } of open) await rest?.cancel()
   })
 
   test.each([204, 304, 302, 401, 500])('a %i keeps no place, in any number', async (status) => {
@@ -364,18 +367,15 @@ describe('bodies and limits', () => {
   })
 
   test('a response that is not read frees its place after two minutes', async () => {
-    const rig = await proxyRig(() => new Response('x'))
-    // Half of the responses are not read at all.
+    const rig = await proxyRig(() => new Response('x'), { backend: { maxParallelCalls: 4 } })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const unread = await Promise.all(Array.from({ length: 32 }, () => rig.get('/api/items/7')))
-    const begun = unread.slice(16).map((answered) => answered.body?.getReader().read())
-    await Promise.all(begun)
+    const unread = await Promise.all(Array.from({ length: 4 }, () => rig.get('/api/items/7')))
+    // Half of the responses are not read at all.
+    await Promise.all(unread.slice(2).map((answered) => answered.body?.getReader().read()))
     await vi.advanceTimersByTimeAsync(119_000)
-    const next = Array.from({ length: 32 }, () => rig.get('/api/items/7'))
-    await settled()
-    expect(rig.seen).toHaveLength(32)
+    expect((await rig.get('/api/items/7')).status).toBe(429)
     await vi.advanceTimersByTimeAsync(1_000)
-    expect((await Promise.all(next)).map(({ status }) => status)).toEqual(Array(32).fill(200))
+    expect((await rig.get('/api/items/7')).status).toBe(200)
   })
 
   test('a browser that leaves before or during the response aborts the request to the API', async () => {

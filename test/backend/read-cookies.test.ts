@@ -1,7 +1,7 @@
-// The parser of cookies: src/backend/cookies/read-cookies.ts.
+// The parser of cookies: src/backend/cookies.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readCookies } from '../../src/backend/cookies/read-cookies.ts'
+import { readCookies } from '../../src/backend/cookies.ts'
 import { leastMs } from '../support/least-ms.ts'
 import { runs } from '../support/runs.ts'
 

@@ -1,7 +1,6 @@
-// Also tests src/config/service-url.ts.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
-import { apiFetch } from '../../src/backend/sessions/api-fetch.ts'
+import { apiFetch } from '../../src/backend/sessions/live-sessions.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
 import { createBrowserAuth } from '../../src/browser/index.ts'
 import { createAuthConfig } from '../../src/config.ts'

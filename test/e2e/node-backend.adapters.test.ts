@@ -63,7 +63,6 @@ function browserAt(name: string): AppBrowser {
   const overHttp: Backend = {
     handle: sendPlain,
     serves: () => true,
-    checkMount: () => {},
     basePath: '/auth',
     getSession: forServer,
     endSession: forServer,

@@ -1,7 +1,28 @@
 import { invalid } from '../../config/invalid.ts'
 import { csrfHeader } from '../csrf.ts'
-import { type BackendClientOptions, type BackendSignInOptions, ownOption } from './options.ts'
 import { type BackendClientSession, pageSession } from './session.ts'
+
+/** The options of `createBackendClient`. */
+export interface BackendClientOptions {
+  /** Sets the path of the backend's routes, as the option of `createBackend` does. Default: `/auth`. */
+  readonly basePath?: string | undefined
+}
+
+/** The options of `signIn` of a backend client. */
+export interface BackendSignInOptions {
+  /** Sets the return URL, on this origin. Default: this page. */
+  readonly returnTo?: string | undefined
+  /** `login_hint` and `prompt` for the authorization server. Others have no effect. */
+  readonly params?: Readonly<Record<string, string>> | undefined
+}
+
+/** The options of `signOut` of a backend client. */
+export interface BackendSignOutOptions {
+  /** Also ends the sign-in at the service: the page goes there. Default: false. */
+  readonly atService?: boolean | undefined
+  /** Where the service sends the user then, on this origin. Default: `/`. */
+  readonly returnTo?: string | undefined
+}
 
 /** Sign-in, session and requests of a page whose backend keeps the tokens. */
 export interface BackendClient extends BackendClientSession {
@@ -14,7 +35,7 @@ export interface BackendClient extends BackendClientSession {
    * Ends the session, in all tabs. Rejects with `temporarily_unavailable` if the backend was not reached, and with
    * `storage_failed` if the user is signed out but the record may still be stored.
    */
-  signOut(): Promise<void>
+  signOut(options?: BackendSignOutOptions): Promise<void>
   /**
    * Sends requests as `fetch` does, and those to this origin with the header `x-agent-auth: 1`. Before it returns a 401 of this
    * origin, it asks whether the session has ended. `state` then says so.
@@ -31,21 +52,27 @@ export interface BackendClient extends BackendClientSession {
  * another tab reports a change. It has no tokens. On a server the state is `loading`. Throws `config_invalid`.
  */
 export function createBackendClient(options: BackendClientOptions = {}): BackendClient {
-  const basePath = ownOption('createBackendClient', options, 'basePath') ?? '/auth'
+  const { basePath = '/auth' } = known(options, ['basePath'])
   if (!/^\/[\w.~-]/.test(basePath)) invalid('basePath must be like /auth')
   // Absolute URLs, because a page may have a <base href>. A server has no location, so `base` is of no use there.
   const origin = globalThis.location?.origin
   const base = origin + basePath
   const closing = new AbortController()
   const [current, methods, revalidate] = pageSession(base, closing.signal)
-  return Object.assign(current, methods, {
-    // `Object.assign` adds `methods` to `current`, which makes it a BackendClientSession.
+  return Object.assign(current, {
+    ready: methods.ready,
+    // `Object.assign` adds `ready` to `current`, which makes it a BackendClientSession.
     session: current as BackendClientSession,
     async signIn(given: BackendSignInOptions = {}) {
       if (!globalThis.document) invalid('signIn needs a page')
-      // A click handler passes its event.
-      const returnTo = ownOption('signIn', 'preventDefault' in given ? {} : given, 'returnTo') ?? location.href
-      location.assign(`${base}/login?return_to=${encodeURIComponent(returnTo)}`)
+      const { returnTo = location.href, params } = known(given, ['returnTo', 'params'])
+      location.assign(`${base}/login?${new URLSearchParams({ ...params, return_to: returnTo })}`)
+    },
+    async signOut(given: BackendSignOutOptions = {}) {
+      const { atService, returnTo = '/' } = known(given, ['atService', 'returnTo'])
+      const query = atService ? `?${new URLSearchParams({ at_service: '', return_to: returnTo })}` : ''
+      const { endSessionUrl } = await methods.signOut(query)
+      if (endSessionUrl) location.assign(endSessionUrl)
     },
     async fetch(input: string | URL | Request, init?: RequestInit) {
       // The platform's own copy, so that the URL that is judged is the one that is requested.
@@ -58,4 +85,14 @@ export function createBackendClient(options: BackendClientOptions = {}): Backend
     },
     close: () => closing.abort(),
   })
+}
+
+/** Returns the own options, or none of a click's event. Throws `config_invalid` for one of another name, unless it is undefined. */
+function known<T extends object>(options: T, names: readonly (keyof T & string)[]): Partial<T> {
+  const own: Partial<T> = {}
+  if ('preventDefault' in options) return own
+  for (const [name, value] of Object.entries(options))
+    if (names.includes(name as keyof T & string)) own[name as keyof T] = value
+    else if (value !== undefined) invalid(`unknown option: use ${names.join()}`)
+  return own
 }

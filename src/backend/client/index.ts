@@ -1,4 +1,8 @@
-export { type BackendClient, createBackendClient } from './client.ts'
-export type { BackendClientOptions, BackendSignInOptions } from './options.ts'
-export type { BackendClientSession } from './session.ts'
-export type { BackendClientState } from './state.ts'
+export {
+  type BackendClient,
+  type BackendClientOptions,
+  type BackendSignInOptions,
+  type BackendSignOutOptions,
+  createBackendClient,
+} from './client.ts'
+export type { BackendClientSession, BackendClientState } from './session.ts'

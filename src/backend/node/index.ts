@@ -1,2 +1,1 @@
-export { type FastifyHook, type FastifyScope, toFastifyPlugin } from './fastify.ts'
-export { type NodeHandler, toNodeHandler } from './handler.ts'
+export { type FastifyHook, type FastifyScope, type NodeHandler, toFastifyPlugin, toNodeHandler } from './node.ts'

@@ -1,17 +1,17 @@
-import { checkOptions, type OptionKinds } from '../../config/check-options.ts'
+import { checkNames } from '../../config/check-options.ts'
 import { invalid } from '../../config/invalid.ts'
-import { apiSilenceLimitsMs, proxiedBodyLimits } from '../../internal/limits.ts'
+
+const mebibyte = 1_048_576
+const [maxBytes, defaultBytes] = [1_024 * mebibyte, mebibyte]
+const [minTimeoutMs, maxTimeoutMs, defaultTimeoutMs] = [100, 600_000, 30_000]
 
 /** A route of the option `proxy` with limits of its own. */
 export interface ProxyRouteOptions {
   /** Names the method and path: `METHOD /path/:param`. */
   route: string
-  /** Limits the request body. Bytes (`proxiedBodyLimits.defaultBytes`, 1 MiB; at most `proxiedBodyLimits.maxBytes`, 1 GiB). */
+  /** Limits the request body. Bytes, at most 1 GiB. Default: 1 MiB. */
   maxBodyBytes?: number | undefined
-  /**
-   * Limits how long the API may send nothing, before its response and within it. Milliseconds (`apiSilenceLimitsMs.default`, 30 s; from
-   * `apiSilenceLimitsMs.min`, 100 ms, to `apiSilenceLimitsMs.max`, 10 minutes).
-   */
+  /** Limits how long the response may take to begin, and how long the API may send nothing within it. Milliseconds, 100 to 600,000. Default: 30,000. */
   timeoutMs?: number | undefined
   /** Names the query parameters that may be sent. The proxy encodes the query again. Default: the query passes unchanged. */
   query?: readonly string[] | undefined
@@ -30,45 +30,35 @@ export interface ProxyRoute {
 
 const template = /^(GET|HEAD|POST|PUT|PATCH|DELETE) ((?:\/(?::\w+|[\w~-][\w.~-]*))+)$/
 
-const optionKinds: OptionKinds<ProxyRouteOptions> = {
-  route: 'string',
-  maxBodyBytes: 'number',
-  timeoutMs: 'number',
-  query: 'list',
-}
+const optionNames: readonly (keyof ProxyRouteOptions)[] = ['route', 'maxBodyBytes', 'timeoutMs', 'query']
 
 /** Parses the option `proxy`. Throws `config_invalid`. */
 export function proxyRoutes(
   templates: readonly (string | ProxyRouteOptions)[],
   basePath: string,
 ): readonly ProxyRoute[] {
-  return templates.map((entry, at) => {
-    if (isPlainObject(entry) && !('route' in entry) && ('method' in entry || 'path' in entry))
-      invalid(`proxy[${at}] needs route in the place of method and path, such as { route: 'GET /api/agents/:id' }`)
-    const options: Partial<ProxyRouteOptions> = isPlainObject(entry)
-      ? checkOptions(`proxy[${at}]`, entry, optionKinds)
-      : { route: entry }
+  if (!Array.isArray(templates)) invalid('proxy must be a list of METHOD /path/:param')
+  return templates.map((entry: string | ProxyRouteOptions, at) => {
+    const options: Partial<ProxyRouteOptions> =
+      typeof entry === 'object' ? checkNames(`proxy[${at}]`, entry, optionNames) : { route: entry }
     const { route = '', query } = options
     const [, method, path] = template.exec(route) ?? []
     if (!method || !path || `${path}/`.startsWith(`${basePath}/`))
       invalid(
         `proxy[${at}] must be METHOD /path/:param, such as GET /api/agents/:id: capitals, plain segments, not under basePath`,
       )
-    if (query?.some((name) => typeof name !== 'string')) invalid(`query of proxy[${at}] must be a list of names`)
+    if (query !== undefined && !(Array.isArray(query) && query.every((name) => typeof name === 'string')))
+      invalid(`query of proxy[${at}] must be a list of names`)
     return { template: route, method, segments: path.split('/'), query: query && [...query], ...limitsOf(options, at) }
   })
 }
 
-function isPlainObject(entry: string | ProxyRouteOptions): entry is ProxyRouteOptions {
-  return Object.prototype.toString.call(entry) === '[object Object]'
-}
-
 function limitsOf(options: Partial<ProxyRouteOptions>, at: number): Pick<ProxyRoute, 'maxBodyBytes' | 'timeoutMs'> {
-  const { maxBodyBytes = proxiedBodyLimits.defaultBytes, timeoutMs = apiSilenceLimitsMs.default } = options
-  if (!(maxBodyBytes >= 1 && maxBodyBytes <= proxiedBodyLimits.maxBytes))
+  const { maxBodyBytes = defaultBytes, timeoutMs = defaultTimeoutMs } = options
+  if (!(maxBodyBytes >= 1 && maxBodyBytes <= maxBytes))
     invalid(`maxBodyBytes of proxy[${at}] must be from 1 byte to 1 GiB`)
-  if (!(timeoutMs >= apiSilenceLimitsMs.min && timeoutMs <= apiSilenceLimitsMs.max))
-    invalid(`timeoutMs of proxy[${at}] must be from 100 to 600000 milliseconds`)
+  if (!(timeoutMs >= minTimeoutMs && timeoutMs <= maxTimeoutMs))
+    invalid(`timeoutMs of proxy[${at}] must be from ${minTimeoutMs} to ${maxTimeoutMs} milliseconds`)
   return { maxBodyBytes, timeoutMs }
 }
 

@@ -1,30 +1,25 @@
+import { abortable } from '../../internal/timeouts.ts'
+import { loginRequired } from '../../session/errors.ts'
 import type { AccessTokenSource } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
 import { causeOf } from '../error-cause.ts'
 import { withPrivateHeaders } from '../responses.ts'
-import { apiFetch } from '../sessions/api-fetch.ts'
-import type { LiveSession } from '../sessions/live-sessions.ts'
-import { usedSource } from '../sessions/session-uses.ts'
+import { apiFetch, type LiveSession, usedSource } from '../sessions/live-sessions.ts'
 import type { ProxyRoute } from './allowed-routes.ts'
-import {
-  type Forwarded,
-  failedResponse,
-  lateResponse,
-  leftResponse,
-  requirePassable,
-  unusableBodyResponse,
-} from './error-responses.ts'
-import { type HeaderList, responseHeaders } from './headers.ts'
 import {
   type AwaitedPart,
   type BodyProblem,
   drainBody,
   type ForwardedBody,
+  relayBody,
   requestBody,
   UnusableBodyError,
-} from './request-body.ts'
-import { type OnResponseEnd, relayBody } from './response-body.ts'
-import { sessionCheck } from './session-check.ts'
+} from './bodies.ts'
+import { type Forwarded, failedResponse, lateResponse, leftResponse, unusableBodyResponse } from './failures.ts'
+import { type HeaderList, requirePassable, responseHeaders } from './headers.ts'
+
+/** How often the session of a response in progress is read. */
+const sessionCheckMs = 1_000
 
 /** A request that passed the checks of the proxy. */
 export interface ProxyCall {
@@ -41,8 +36,8 @@ export interface ProxyCall {
 
 /**
  * Sends a request to the API with the bearer header, and passes the response on. Never rejects: if the API gives no response
- * that can be passed on, the browser gets an error response. The bearer fetch retries a 401 once if the body can be sent twice
- * (bearer.ts). If it stays a 401, the browser gets that.
+ * that can be passed on, the browser gets an error response. A 401 is retried once if the body can be sent twice. If it stays a 401, the
+ * browser gets that.
  */
 export async function forward(context: BackendContext, call: ProxyCall): Promise<Forwarded> {
   const { request, route } = call
@@ -50,43 +45,40 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
   const abort = (): void => stop.abort()
   request.signal.addEventListener('abort', abort)
   if (request.signal.aborted) abort()
-  const awaited = new Set<AwaitedPart>(['body'])
+  let awaited: AwaitedPart = 'session'
+  const onWait = (part: AwaitedPart): void => {
+    awaited = part
+  }
   let late: Forwarded | undefined
-  // The time ends when the response begins. From then on `relayBody` limits each silence.
+  // The time ends when the response begins. From then on each silence is limited.
   const timer = setTimeout(() => {
     late = lateResponse(context, route, awaited)
     abort()
   }, route.timeoutMs)
   // Set by a streamed body, because `fetch` rejects with an error of its own when the stream fails.
   let problem: BodyProblem | undefined
+  const onProblem = (found: BodyProblem): void => {
+    problem = found
+  }
   let response: Response | undefined
-  const end = (how: 'complete' | 'broken'): void => {
+  const end = (how: 'complete' | 'broken', interruption?: unknown): void => {
     request.signal.removeEventListener('abort', abort)
+    // A browser that left has aborted the request to the API, which is no failure of the API.
+    if (interruption !== undefined && !request.signal.aborted)
+      context.emit({ type: 'proxy_interrupted', route: route.template, cause: causeOf(interruption) })
     if (how === 'broken') abort()
     call.release()
   }
   try {
-    const body = await requestBody(request, {
-      signal: stop.signal,
-      maxBytes: route.maxBodyBytes,
-      awaited,
-      onProblem: (found) => {
-        problem = found
-      },
-    })
-    awaited.delete('body')
-    const source = tokenSource(context, call, awaited)
-    response = await send(context, call, { source, body, signal: stop.signal })
+    await abortable(requireUser(call.live), stop.signal)
+    onWait('body')
+    const body = await requestBody(request, { signal: stop.signal, maxBytes: route.maxBodyBytes, onWait, onProblem })
+    onWait('api')
+    response = await send(context, call, { source: tokenSource(context, call, onWait), body, signal: stop.signal })
     // An injected `fetch` that calls an API in this process may respond although the body broke off. That response would hide why.
     if (problem) throw new UnusableBodyError(problem)
     requirePassable(response)
-    return passOn(context, { response, call }, (how, interruption) => {
-      // There is no interruption if the response ended, or if the browser read nothing for too long. A browser that left has aborted the
-      // request to the API, which is no failure of the API.
-      if (interruption !== undefined && !request.signal.aborted)
-        context.emit({ type: 'proxy_interrupted', route: route.template, cause: causeOf(interruption) })
-      end(how)
-    })
+    return passOn(context, { response, call }, end)
   } catch (error) {
     const hasLeft = request.signal.aborted
     end('broken')
@@ -101,14 +93,25 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
   }
 }
 
-/** Returns the session as a source of tokens that notes in `awaited` while a token is waited for. */
-function tokenSource({ uses }: BackendContext, { live }: ProxyCall, awaited: Set<AwaitedPart>): AccessTokenSource {
-  const source = usedSource(live.session, uses, live.key)
+/** Rejects if the storage shows no session, before a byte of the body is read: everybody can invent a cookie. */
+async function requireUser({ session }: LiveSession): Promise<void> {
+  if (session.state.status === 'signed-in') return
+  const { status } = await session.ready()
+  if (status !== 'signed-in') throw loginRequired()
+}
+
+/** Returns the session as a source of tokens that tells while a token is waited for. */
+function tokenSource(
+  { uses }: BackendContext,
+  { live }: ProxyCall,
+  onWait: (part: AwaitedPart) => void,
+): AccessTokenSource {
+  const source = usedSource(live.session, uses, live.name)
   return {
     async getAccessToken(options) {
-      awaited.add('token')
+      onWait('token')
       const token = await source.getAccessToken(options)
-      awaited.delete('token')
+      onWait('api')
       return token
     },
   }
@@ -141,12 +144,33 @@ function send(
 function passOn(
   context: BackendContext,
   { response, call }: { readonly response: Response; readonly call: ProxyCall },
-  onEnd: OnResponseEnd,
+  onEnd: (how: 'complete' | 'broken', interruption?: unknown) => void,
 ): Forwarded {
   const { status, body } = response
   const headers = responseHeaders(response.headers, context.passedHeaders)
   if (!body) onEnd('complete')
-  const hasSessionEnded = sessionCheck(call.live, context)
-  const options = { maxApiSilenceMs: call.route.timeoutMs, hasSessionEnded, onEnd }
+  const options = { maxApiSilenceMs: call.route.timeoutMs, hasSessionEnded: sessionCheck(call.live, context), onEnd }
   return { response: withPrivateHeaders(new Response(body && relayBody(body, options), { status, headers })) }
+}
+
+/**
+ * Returns a function that tells whether the session of a response in progress has ended. It reads the session once a second at most. A
+ * read that finds the user signed in counts as a use. If the storage cannot be read, or only the access token has expired, it returns false.
+ */
+function sessionCheck(
+  { name, session }: LiveSession,
+  { config: { clock }, uses }: BackendContext,
+): () => Promise<boolean> | boolean {
+  const hasEnded = async (): Promise<boolean> => {
+    const { status, reason } = await session.ready()
+    if (status === 'signed-in') await uses?.note(name)
+    return status === 'signed-out' && reason !== 'expired'
+  }
+  let checkedAtMs = clock.monotonicMs()
+  return () => {
+    const nowMs = clock.monotonicMs()
+    if (nowMs - checkedAtMs < sessionCheckMs) return false
+    checkedAtMs = nowMs
+    return hasEnded().catch(() => false)
+  }
 }

@@ -1,7 +1,9 @@
-import { checkedElsewhere, checkOptions } from '../../config/check-options.ts'
+import { checkNames } from '../../config/check-options.ts'
 import { invalid } from '../../config/invalid.ts'
-import { maxProxiedHeaderBytes } from '../../internal/limits.ts'
 import { csrfHeader } from '../csrf.ts'
+
+/** Node and most servers refuse more. */
+export const maxHeaderBytes = 16_384
 
 /** The headers that pass from a page to the API: about the content, its negotiation and tracing. */
 export const passedToApi: readonly string[] = [
@@ -89,8 +91,7 @@ export interface PassedHeaders {
 
 /** Returns all names that pass. Throws `config_invalid` for a text that is no name, and for names that must not pass. */
 export function passedHeaders(names: ProxyHeaderNames): PassedHeaders {
-  const kinds = { request: checkedElsewhere, response: checkedElsewhere }
-  const { request, response } = checkOptions('proxyHeaders', names, kinds)
+  const { request, response } = checkNames('proxyHeaders', names, ['request', 'response'])
   return {
     toApi: new Set([...passedToApi, ...checkedNames('request', request, neverToApi)]),
     toBrowser: new Set([...passedToBrowser, ...checkedNames('response', response, neverToBrowser)]),
@@ -119,14 +120,13 @@ const decodable: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br
 export type HeaderList = [name: string, value: string][]
 
 /**
- * Returns the headers of a request that the API may see; undefined if all headers together are too large
- * (`maxProxiedHeaderBytes`, 16 KiB). `apiFetch` (sessions/api-fetch.ts) adds the bearer header later. `Upgrade` does not pass, so a
- * WebSocket cannot be opened through the proxy.
+ * Returns the headers of a request that the API may see, without the bearer header; undefined if all headers together are too large.
+ * `Upgrade` does not pass, so a WebSocket cannot be opened through the proxy.
  */
 export function requestHeaders(headers: Headers, passed: PassedHeaders): HeaderList | undefined {
   let size = 0
   for (const [name, value] of headers) size += name.length + value.length + 4
-  if (size > maxProxiedHeaderBytes) return undefined
+  if (size > maxHeaderBytes) return undefined
   const kept = filtered(headers, passed.toApi)
   // Without a coding, the body of the response passes as it is.
   kept.push(['accept-encoding', 'identity'])
@@ -143,11 +143,26 @@ export function responseHeaders(headers: Headers, passed: PassedHeaders): Header
   return kept
 }
 
+export const redirectMessage =
+  'The API responded with a redirect, which is not followed. Check baseUrl and the paths in proxy.'
+
+const codingMessage = 'The API sent a content coding that cannot be decoded. It must send none, gzip, deflate or br.'
+
+/** The error of a response that cannot be passed on. Its message is that of the 502. */
+export class UnusableResponseError extends Error {}
+
+/** Throws if the response is a redirect, or cannot be decoded. */
+export function requirePassable({ status, type, redirected, body, headers }: Response): void {
+  const isRedirect = status >= 300 && status < 400 && status !== 304
+  if (type === 'opaqueredirect' || redirected || isRedirect) throw new UnusableResponseError(redirectMessage)
+  if (body && !isDecoded(headers)) throw new UnusableResponseError(codingMessage)
+}
+
 /**
  * Returns whether a body is plain: it has no coding, or `fetch` has decoded it. `identity` and an empty list element (RFC 9110
  * section 5.6.1) name no coding. If one of them stands beside a coding, `fetch` decodes nothing, so that body is not plain.
  */
-export function isDecoded(headers: Headers): boolean {
+function isDecoded(headers: Headers): boolean {
   const codings = (headers.get('content-encoding') ?? '').toLowerCase().split(',')
   const names = codings.map((coding) => coding.trim())
   return names.every((name) => name === '' || name === 'identity') || names.every((name) => decodable.has(name))

@@ -1,7 +1,7 @@
+import { endSessionUrl } from '../../end-session.ts'
 import { isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
-import { cookieLine } from '../cookies/cookie-attributes.ts'
-import { readSessionCookie } from '../cookies/session-cookie.ts'
+import { cookieLine, readSessionCookie } from '../cookies.ts'
 import { crossSite, passesCsrfChecks } from '../csrf.ts'
 import { errorResponse, errorResponseOf, jsonResponse } from '../responses.ts'
 import { endSession } from '../sessions/end-session.ts'
@@ -9,7 +9,8 @@ import { endSession } from '../sessions/end-session.ts'
 /**
  * `POST {basePath}/logout`: ends the session, removes the cookie and revokes the refresh token. The logout succeeds even if
  * the revocation fails. If the record may still be stored, it responds with 503 and `storage_failed`, and removes the cookie as well.
- * RFC 7009.
+ * With `at_service` in the query, the response has the URL to which the page goes to end the sign-in at the service as well, which returns
+ * to `return_to`. RFC 7009.
  */
 export async function logout(context: BackendContext, request: Request): Promise<Response> {
   if (!passesCsrfChecks(request, context.origin)) return errorResponse(403, crossSite)
@@ -21,5 +22,8 @@ export async function logout(context: BackendContext, request: Request): Promise
     if (!isAgentAuthError(error)) throw error
     return errorResponseOf(error, cookies)
   }
-  return jsonResponse({ status: 'signed-out' }, { cookies })
+  const { searchParams } = new URL(request.url)
+  const returnTo = searchParams.get('return_to') ?? '/'
+  const more = searchParams.has('at_service') && { endSessionUrl: endSessionUrl(context.config, { returnTo }).href }
+  return jsonResponse({ status: 'signed-out', ...more }, { cookies })
 }

@@ -1,23 +1,15 @@
-import { maxProxiedHeaderBytes, proxyQueueLimits } from '../../internal/limits.ts'
 import { present } from '../../internal/plain-object.ts'
 import type { BackendContext } from '../context.ts'
-import { readSessionCookie } from '../cookies/session-cookie.ts'
+import { readSessionCookie } from '../cookies.ts'
 import { crossSite, passesCsrfChecks } from '../csrf.ts'
 import type { ProxiedEvent, ProxyRefusal } from '../events.ts'
-import { once } from '../once.ts'
 import { type ProxyMatch, queryOf } from '../proxy/allowed-routes.ts'
+import { drainBody } from '../proxy/bodies.ts'
 import { forward, type ProxyCall } from '../proxy/forward.ts'
-import { requestHeaders } from '../proxy/headers.ts'
-import { drainBody } from '../proxy/request-body.ts'
-import { type RequestQueue, requestQueue } from '../proxy/request-queue.ts'
+import { maxHeaderBytes, requestHeaders } from '../proxy/headers.ts'
 import { type ErrorBody, errorResponse } from '../responses.ts'
-import type { LiveSession } from '../sessions/live-sessions.ts'
 
-/**
- * Forwards one listed request to the API with the user's token, and returns the response of the API. In proxy/, allowed-routes.ts says
- * which methods, paths and query parameters pass, headers.ts which headers in both directions, request-body.ts which bodies.
- * forward.ts sends the request, and response-body.ts breaks the response off if the session ends in the middle of it.
- */
+/** Forwards one listed request to the API with the user's token, and returns the response of the API. */
 export async function proxy(context: BackendContext, match: ProxyMatch, request: Request): Promise<Response> {
   const route = match.route.template
   const { clock } = context.config
@@ -47,8 +39,8 @@ interface Refusal {
 }
 
 /**
- * Checks everything that is known before the body is read, in this order: CSRF (403), path and query (400), headers (431) and
- * cookie (401). Then it waits for the turn of the request (429, 503). `forward` finds out whether the session still gives a token.
+ * Checks everything that is known before the storage and the body are read, in this order: CSRF (403), path and query (400), headers
+ * (431), cookie (401) and the number of requests in progress (429).
  */
 async function admit(context: BackendContext, match: ProxyMatch, request: Request): Promise<ProxyCall | Refusal> {
   const { route, path } = match
@@ -64,38 +56,23 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     return { status: 401, reason: 'signed_out', error: { code: 'login_required', message }, cookies: removal }
   }
   const [live, releaseSession] = context.live.acquire(key)
-  const turn = await turnOf(context, live, { route: route.template, signal: request.signal })
-  if (turn === 'full' || turn === 'late') {
+  if (live.calls >= context.maxParallelCalls) {
     releaseSession()
-    return turn === 'full' ? fullQueue : lateTurn
+    const message = `${live.calls} requests of this session are in progress. Try again.`
+    return { status: 429, reason: 'busy', error: { code: 'temporarily_unavailable', message, retryable: true } }
   }
-  // `left` goes on to `forward`, whose signal has fired, so that nothing is sent and the event has 499.
-  const release = once(() => {
-    if (turn !== 'left') turn()
+  live.calls++
+  let state: 'in progress' | 'ended' = 'in progress'
+  const release = (): void => {
+    if (state === 'ended') return
+    state = 'ended'
+    live.calls--
     releaseSession()
-  })
+  }
   return { route, request, headers, live, target: path + query, release }
 }
 
-/** Waits for the turn of a request, and reports the wait if there is one. */
-async function turnOf(
-  { config: { clock }, emit }: BackendContext,
-  live: LiveSession,
-  { route, signal }: { route: string; signal: AbortSignal },
-): ReturnType<RequestQueue['begin']> {
-  let startedMs: number | undefined
-  live.queue ??= requestQueue()
-  const turn = await live.queue.begin(signal, () => {
-    startedMs = clock.monotonicMs()
-    emit({ type: 'proxy_wait_started', route })
-  })
-  if (startedMs === undefined) return turn
-  const result = turn === 'late' || turn === 'left' ? turn : 'begun'
-  emit({ type: 'proxy_wait_ended', route, result, durationMs: clock.monotonicMs() - startedMs })
-  return turn
-}
-
-// `origin_forbidden` also stands for a URL to which the token must not go (docs/errors.md).
+// `origin_forbidden` also stands for a URL to which the token must not go.
 const invalidPath: ErrorBody = {
   code: 'origin_forbidden',
   message:
@@ -109,18 +86,5 @@ const unlistedQuery: ErrorBody = {
 
 const largeHeaders: ErrorBody = {
   code: 'request_failed',
-  message: `The request headers are larger than ${maxProxiedHeaderBytes / 1_024} KiB. Send fewer or shorter headers.`,
-}
-
-const { maxAtOnce, maxWaiting, maxWaitMs } = proxyQueueLimits
-
-const fullQueue = busy(429, `${maxAtOnce + maxWaiting} requests of this session are in progress or wait. Try again.`)
-
-const lateTurn = busy(
-  503,
-  `${maxAtOnce} requests of this session are in progress, and this one waited ${maxWaitMs / 1_000} s. Try again.`,
-)
-
-function busy(status: number, message: string): Refusal {
-  return { status, reason: 'busy', error: { code: 'temporarily_unavailable', message, retryable: true } }
+  message: `The request headers are larger than ${maxHeaderBytes / 1_024} KiB. Send fewer or shorter headers.`,
 }

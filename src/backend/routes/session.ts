@@ -1,7 +1,7 @@
 import type { TokenClaims } from '../../claims.ts'
 import { present } from '../../internal/plain-object.ts'
 import type { BackendContext } from '../context.ts'
-import { readSessionCookie } from '../cookies/session-cookie.ts'
+import { readSessionCookie } from '../cookies.ts'
 import { errorResponse, jsonResponse } from '../responses.ts'
 import type { LiveSession } from '../sessions/live-sessions.ts'
 
@@ -33,18 +33,15 @@ export async function session(context: BackendContext, request: Request): Promis
   return jsonResponse(body ?? { status: 'signed-out' }, { cookies: removal })
 }
 
-/**
- * Notes no use. A page does not poll, but it asks when the session should end and whenever its tab is shown. If that counted as a use, it
- * would keep the session alive without a request of the user.
- */
+/** Notes no use: a page asks when the session should end and whenever its tab is shown, which must not keep the session alive. */
 async function signedIn(
   { uses }: BackendContext,
-  { key, session }: LiveSession,
+  { name, session }: LiveSession,
   latestEndMs: number,
 ): Promise<SessionAnswer | undefined> {
   const { status, sessionRef, expiresAtMs } = await session.ready()
   if (status !== 'signed-in') return undefined
-  const endsAtMs = Math.min(latestEndMs, uses?.endsAtMs(key) ?? latestEndMs)
+  const endsAtMs = Math.min(latestEndMs, uses?.endsAtMs(name) ?? latestEndMs)
   const { claims } = session
   return present<Extract<SessionAnswer, { status: 'signed-in' }>>({ status, endsAtMs, sessionRef, expiresAtMs, claims })
 }

@@ -1,11 +1,9 @@
-import { readClaims } from '../../claims.ts'
-import { checkArgument } from '../../config/check-options.ts'
 import { invalid } from '../../config/invalid.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
-import { checkSessionKey, isSessionKey } from '../cookies/session-cookie.ts'
-import { isWellFormed } from './bulk-endings.ts'
+import { checkSessionKey, isSessionKey } from '../cookies.ts'
 import { endSession } from './end-session.ts'
+import { isWellFormed } from './not-before.ts'
 import type { RevocationResult } from './revocation.ts'
 
 /**
@@ -24,28 +22,20 @@ export async function endSessionOfKey(context: BackendContext, key: string): Pro
   return result !== undefined
 }
 
-/**
- * Checks the subject, and ends all of its sessions: bulk-endings.ts writes a mark, and each session that began before it counts as
- * ended when its record is read next. Rejects with `storage_failed` or `config_invalid`.
- */
-export async function endSessionsOf(context: BackendContext, subject: string): Promise<void> {
-  const { endings, live, emit, setupProblems } = context
-  checkArgument('subject', subject, 'string')
-  if (subject === '') invalid('subject must not be empty')
-  if (!isWellFormed(subject)) invalid('subject must be well-formed text')
+/** Checks the subject, and ends all of its sessions. Rejects with `storage_failed` or `config_invalid`. */
+export async function endSessionsOf({ endings, live, emit }: BackendContext, subject: string): Promise<void> {
+  if (typeof subject !== 'string' || subject === '' || !isWellFormed(subject))
+    invalid('subject must be well-formed text that is not empty')
   if (isSessionKey(subject))
     invalid('subject must not be session.key. Pass session.claims?.subject, or call endSession(key)')
-  // A session without a record has no user: its cookie was unknown, or it has ended.
-  const subjects = live.all().flatMap(({ current: { record } }) => (record ? [readClaims(record.tokens)?.subject] : []))
-  await orSay('Sessions of this subject may still be there', 'endSessionsOf', () => endings.endSessionsOf(subject))
+  await orSay('Sessions of this subject may still be there', 'endSessionsOf', () => endings.end(subject))
   await live.readAgain()
   emit({ type: 'sessions_ended', scope: 'subject' })
-  setupProblems.checkSubject(subject, subjects)
 }
 
 /** Ends all sessions. Rejects with `storage_failed`. */
 export async function endAll({ endings, live, emit }: BackendContext): Promise<void> {
-  await orSay('All sessions may still be there', 'endAll', () => endings.endAll())
+  await orSay('All sessions may still be there', 'endAll', () => endings.end())
   await live.readAgain()
   emit({ type: 'sessions_ended', scope: 'all' })
 }

@@ -1,13 +1,11 @@
 import { readClaims, type TokenClaims } from '../../claims.ts'
 import { invalid } from '../../config/invalid.ts'
+import { sessionName } from '../../session/record.ts'
 import type { AccessTokenSource, GetAccessTokenOptions } from '../../session.ts'
 import type { Tokens } from '../../tokens.ts'
 import type { BackendContext } from '../context.ts'
-import type { CookieHeader } from '../cookies/read-cookies.ts'
-import { checkSessionKey, readSessionCookie } from '../cookies/session-cookie.ts'
-import { apiFetch } from './api-fetch.ts'
-import type { LiveSession } from './live-sessions.ts'
-import { usedSource } from './session-uses.ts'
+import { type CookieHeader, checkSessionKey, readSessionCookie } from '../cookies.ts'
+import { apiFetch, type LiveSession, usedSource } from './live-sessions.ts'
 
 /** A request, or the key of a session that your own code keeps. */
 export type SessionSource =
@@ -43,8 +41,7 @@ export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 
 /** Returns the session of a request or of a key, without tokens. Rejects with `storage_failed` or `config_invalid`. */
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
-  if (hasKey(source)) checkSessionKey(context, source.key)
-  const key = hasKey(source) ? source.key : (await readSessionCookie(context, { headers: headersOf(source) })).key
+  const key = await keyOf(context, source)
   const tokens = key === undefined ? undefined : await context.live.use(key, (live) => readTokens(context, live))
   if (key === undefined || !tokens) return { status: 'signed-out' }
   const { expiresAtMs = Number.POSITIVE_INFINITY } = tokens
@@ -68,50 +65,40 @@ export async function getSession(context: BackendContext, source: SessionSource)
   }
 }
 
-/** Returns the tokens of a session that has not ended. */
-async function readTokens(
-  { uses }: BackendContext,
-  { key, session, current }: LiveSession,
-): Promise<Tokens | undefined> {
-  const { status } = await session.ready()
-  if (status !== 'signed-in') return undefined
-  if (uses) await uses.note(key)
-  return current.record?.tokens
+/** Own members alone, because with a polluted prototype all requests would name one session. */
+async function keyOf(context: BackendContext, source: SessionSource): Promise<string | undefined> {
+  if (Object.hasOwn(Object(source), 'key')) {
+    const { key } = source as { readonly key: string }
+    checkSessionKey(context, key)
+    return key
+  }
+  const { headers } = Object(source) as { readonly headers?: unknown }
+  if (typeof headers !== 'object' || headers === null) invalid('getSession needs a request with headers, or { key }')
+  return (await readSessionCookie(context, { headers: cookieHeaderOf(headers) })).key
 }
 
-/** Returns the headers of a request of the Fetch API or of Node. Throws `config_invalid`. */
-function headersOf(source: unknown): CookieHeader {
-  const headers = membersOf(source).headers
-  if (isFetchHeaders(headers)) return headers
-  if (typeof headers !== 'object' || headers === null) invalid('getSession needs a request with headers, or { key }')
-  // An inherited cookie does not count, because with a polluted prototype all requests would have it.
-  const cookie = Object.hasOwn(headers, 'cookie') && membersOf(headers).cookie
+/** Returns the headers of a request of the Fetch API or of Node. */
+function cookieHeaderOf(headers: object): CookieHeader {
+  if ('get' in headers && typeof headers.get === 'function') return headers as Headers
+  const cookie = Object.hasOwn(headers, 'cookie') && (headers as { cookie?: unknown }).cookie
   return { get: () => (typeof cookie === 'string' ? cookie : null) }
 }
 
-/** Returns what is wrong with an argument of `handle` that is no `Request`, such as a request of Node or Express; else undefined. */
-export function requestProblem(request: unknown): string | undefined {
-  if (isFetchHeaders(membersOf(request).headers)) return undefined
-  return 'handle needs a Request of the Fetch API. For node:http, Express and Fastify, use agent-auth/backend/node'
-}
-
-function isFetchHeaders(headers: unknown): headers is Headers {
-  return typeof membersOf(headers).get === 'function'
-}
-
-/** An inherited key does not count, because with a polluted prototype it would name one session for all requests. */
-function hasKey(source: SessionSource): source is { readonly key: string } {
-  return Object.hasOwn(membersOf(source), 'key')
-}
-
-function membersOf(value: unknown): { readonly [name: string]: unknown } {
-  return typeof value === 'object' && value !== null ? (value as { readonly [name: string]: unknown }) : {}
+/** Returns the tokens of a session that is not over. */
+async function readTokens(
+  { uses }: BackendContext,
+  { name, session, tokens }: LiveSession,
+): Promise<Tokens | undefined> {
+  const { status } = await session.ready()
+  if (status !== 'signed-in') return undefined
+  await uses?.note(name)
+  return tokens()
 }
 
 /** Returns a source of tokens that has the session in memory only during a call. */
-function tokenSourceOf({ live, uses }: BackendContext, key: string): AccessTokenSource {
+function tokenSourceOf({ config, live, uses }: BackendContext, key: string): AccessTokenSource {
   const source: AccessTokenSource = {
     getAccessToken: (options) => live.use(key, ({ session }) => session.getAccessToken(options)),
   }
-  return usedSource(source, uses, key)
+  return usedSource(source, uses, sessionName(config, key))
 }

@@ -1,9 +1,18 @@
-import type { PendingLogin } from '../../authorize.ts'
-import { AgentAuthError } from '../../errors.ts'
-import { maxCookieBytes, maxPendingLoginCookieBytes, maxPendingLoginCookies } from '../../internal/limits.ts'
-import type { BackendContext } from '../context.ts'
-import { type CookieKind, cookieLine } from './cookie-attributes.ts'
-import { readCookies } from './read-cookies.ts'
+import type { PendingLogin } from '../authorize.ts'
+import { invalid } from '../config/invalid.ts'
+import { AgentAuthError } from '../errors.ts'
+import { base64url } from '../internal/base64url.ts'
+import type { EncryptionKeys } from '../storage/jwe.ts'
+import type { BackendContext } from './context.ts'
+import { type CookieKind, cookieLine, readCookies } from './cookies.ts'
+
+/** Browsers ignore a larger `Set-Cookie` line without a notice. RFC 6265 section 6.1. */
+const maxCookieBytes = 4_096
+const maxPendingLogins = 8
+/** Servers refuse more than 8 KiB of headers, and other cookies need room. */
+const maxPendingLoginBytes = 7_168
+/** 32 characters of base64 hold 192 bits. */
+const minSecretLength = 32
 
 /** One pending login with its verifier, encrypted (A256GCM) in a cookie of its own. */
 export interface PendingLoginCookie {
@@ -18,12 +27,9 @@ export interface PendingLoginCookie {
 const purpose = 'login'
 
 /** Loaded at the first login, because the module imports most of `jose`. */
-const encryption = (): Promise<typeof import('../../storage/jwe.ts')> => import('../../storage/jwe.ts')
+const encryption = (): Promise<typeof import('../storage/jwe.ts')> => import('../storage/jwe.ts')
 
-/**
- * Returns the `Set-Cookie` line of a login that starts. Rejects with `config_invalid` if it is too large for a cookie
- * (`maxCookieBytes`, 4,096).
- */
+/** Returns the `Set-Cookie` line of a login that starts. Rejects with `config_invalid` if it is too large for a cookie. */
 export async function pendingLoginLine(backend: BackendContext, login: PendingLoginCookie): Promise<string> {
   const { encrypt } = await encryption()
   const encrypted = await encrypt(await backend.pendingLoginKeys(), purpose, JSON.stringify(login))
@@ -36,10 +42,7 @@ export async function pendingLoginLine(backend: BackendContext, login: PendingLo
   return line
 }
 
-/**
- * Returns lines that remove the oldest logins, so that all cookies fit together with this new line (`maxPendingLoginCookies`, 8,
- * and `maxPendingLoginCookieBytes`, 7,168).
- */
+/** Returns lines that remove the oldest logins, so that all cookies fit together with this new line. */
 export function oldestLoginRemovals(backend: BackendContext, request: Request, line: string): string[] {
   let [count, bytes] = [1, line.length]
   // Browsers send the oldest first.
@@ -49,8 +52,7 @@ export function oldestLoginRemovals(backend: BackendContext, request: Request, l
     if (state === undefined) return []
     count += 1
     bytes += name.length + value.length + '=; '.length
-    const fits = count <= maxPendingLoginCookies && bytes <= maxPendingLoginCookieBytes
-    return fits ? [] : [pendingLoginRemoval(backend, state)]
+    return count <= maxPendingLogins && bytes <= maxPendingLoginBytes ? [] : [pendingLoginRemoval(backend, state)]
   })
 }
 
@@ -87,4 +89,39 @@ function stateOf({ pendingLoginCookie: { prefix, suffix } }: BackendContext, nam
   if (!name.startsWith(prefix) || !name.endsWith(suffix)) return undefined
   const [state] = /^[\w-]{43}$/.exec(name.slice(prefix.length, name.length - suffix.length)) ?? []
   return state
+}
+
+/**
+ * Checks the option `secrets`, and returns a function that derives their keys once, at its first call. They encrypt the cookies of
+ * pending logins only: the first encrypts and all decrypt. A changed secret signs no user out. Throws `config_invalid`.
+ */
+export function pendingLoginKeys(secrets: readonly string[]): () => Promise<EncryptionKeys> {
+  const areValid =
+    Array.isArray(secrets) &&
+    secrets.length > 0 &&
+    new Set(secrets).size === secrets.length &&
+    secrets.every((text) => typeof text === 'string' && text.length >= minSecretLength)
+  if (!areValid)
+    invalid(
+      `secrets must be a list of different strings of at least ${minSecretLength} characters. Create each with openssl rand -base64 32`,
+    )
+  const copy = [...secrets]
+  let keys: Promise<EncryptionKeys> | undefined
+  return () => {
+    keys ??= Promise.all(copy.map(derive)).then((pairs) => new Map(pairs))
+    return keys
+  }
+}
+
+/** Derives the key id as well, so that it reveals nothing about the secret. RFC 5869. */
+async function derive(secret: string): Promise<[kid: string, key: CryptoKey]> {
+  const encoder = new TextEncoder()
+  const from = (info: string): HkdfParams => {
+    return { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: encoder.encode(`agent-auth ${info}`) }
+  }
+  const { subtle } = crypto
+  const base = await subtle.importKey('raw', encoder.encode(secret), 'HKDF', false, ['deriveKey', 'deriveBits'])
+  const kid = new Uint8Array(await subtle.deriveBits(from('key id'), base, 48))
+  const aes = { name: 'AES-GCM', length: 256 }
+  return [base64url(kid), await subtle.deriveKey(from('cookie'), base, aes, false, ['encrypt', 'decrypt'])]
 }

@@ -4,8 +4,8 @@ import { causeOf, type ErrorCause, tokenEndpointCause, unreachedCause } from '..
 import type { ProxyRefusal } from '../events.ts'
 import { errorResponse, errorResponseOf } from '../responses.ts'
 import type { ProxyRoute } from './allowed-routes.ts'
-import { isDecoded } from './headers.ts'
-import type { AwaitedPart, BodyProblem } from './request-body.ts'
+import type { AwaitedPart, BodyProblem } from './bodies.ts'
+import { redirectMessage, UnusableResponseError } from './headers.ts'
 
 /** What the browser gets, and what the event says about it. */
 export interface Forwarded {
@@ -19,7 +19,9 @@ export interface Forwarded {
 /** Returns the response to a request whose body cannot be sent to the API as a whole. */
 export function unusableBodyResponse(problem: BodyProblem, { maxBodyBytes }: ProxyRoute): Forwarded {
   if (problem === 'too_large') {
-    const message = `The request body is larger than ${sizeText(maxBodyBytes)}. Send a smaller one.`
+    const mebibytes = maxBodyBytes / 1_048_576
+    const size = Number.isInteger(mebibytes) ? `${mebibytes} MiB` : `${maxBodyBytes} bytes`
+    const message = `The request body is larger than ${size}. Send a smaller one.`
     return { response: errorResponse(413, { code: 'request_failed', message }), refusal: 'body' }
   }
   const message =
@@ -29,14 +31,13 @@ export function unusableBodyResponse(problem: BodyProblem, { maxBodyBytes }: Pro
 
 /**
  * Returns the response for an error of the session, of the connection, or of a response that cannot be passed on. `received` is the response
- * of the API, if it came before the error (`forward` in forward.ts).
+ * of the API, if it came before the error.
  */
 export function failedResponse({ config }: BackendContext, error: unknown, received: Response | undefined): Forwarded {
   if (error instanceof UnusableResponseError) return refusedResponse(error.message)
   if (isAgentAuthError(error)) {
     const response = errorResponseOf(error)
-    // `login_required` comes here only if the request was not sent: if no newer token is there after a 401, the bearer fetch returns that
-    // 401 (`newerToken` in bearer.ts).
+    // If no newer token is there after a 401, the browser gets that 401, so the request was not sent here.
     if (error.code === 'login_required') return { response, refusal: 'signed_out' }
     return { response, cause: tokenEndpointCause(error) }
   }
@@ -49,34 +50,19 @@ export function failedResponse({ config }: BackendContext, error: unknown, recei
   }
 }
 
-function sizeText(bytes: number): string {
-  return bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : `${bytes} bytes`
+const lateParts: Readonly<Record<AwaitedPart, string>> = {
+  session: 'The storage of the sessions did not respond',
+  body: 'The request body did not arrive',
+  token: 'The access token was not refreshed',
+  api: 'The API did not respond',
 }
 
-/**
- * Returns the response if the time of the route is over: 503 if the token is late, 408 if the body from the browser is late, 504 if the
- * API is late. Only with 504 does the cause in the event name the API. With 408 there is no cause.
- */
-export function lateResponse(
-  { config }: BackendContext,
-  { timeoutMs }: ProxyRoute,
-  awaited: ReadonlySet<AwaitedPart>,
-): Forwarded {
-  const late = (status: number, happened: string): [error: AgentAuthError, response: Response] => {
-    const message = `${happened} within ${timeoutMs / 1_000} s. Try again.`
-    const error = new AgentAuthError('timeout', message, { retryable: true })
-    return [error, errorResponse(status, error)]
-  }
-  if (awaited.has('token')) {
-    const [error, response] = late(503, 'The access token was not refreshed')
-    return { response, cause: causeOf(error) }
-  }
-  if (awaited.has('body')) {
-    const [, response] = late(408, 'The request body did not arrive')
-    return { response }
-  }
-  const [error, response] = late(504, 'The API did not respond')
-  return { response, cause: unreachedCause(error, config.baseUrl, 'baseUrl') }
+/** Returns the response if the time of the route is over. Its message says what was slow. */
+export function lateResponse({ config }: BackendContext, { timeoutMs }: ProxyRoute, awaited: AwaitedPart): Forwarded {
+  const message = `${lateParts[awaited]} within ${timeoutMs / 1_000} s. Try again.`
+  const error = new AgentAuthError('timeout', message, { retryable: true })
+  const cause = awaited === 'api' ? unreachedCause(error, config.baseUrl, 'baseUrl') : causeOf(error)
+  return { response: errorResponse(504, error), cause }
 }
 
 /** Returns a response that no browser gets. Its status distinguishes the event from failures of the API. */
@@ -89,21 +75,6 @@ export function leftResponse(): Forwarded {
  * matches.
  */
 const refusedRedirect = /unexpected redirect|Encountered redirect|UnexpectedRedirect/
-
-const redirectMessage =
-  'The API responded with a redirect, which is not followed. Check baseUrl and the paths in proxy.'
-
-/** The error of a response that cannot be passed on. Its message is that of the 502. */
-class UnusableResponseError extends Error {}
-
-/** Throws if the response is a redirect, or cannot be decoded. `failedResponse` makes the 502 of it. */
-export function requirePassable({ status, type, redirected, body, headers }: Response): void {
-  const isRedirect = status >= 300 && status < 400 && status !== 304
-  if (type === 'opaqueredirect' || redirected || isRedirect) throw new UnusableResponseError(redirectMessage)
-  if (body && !isDecoded(headers)) throw new UnusableResponseError(codingMessage)
-}
-
-const codingMessage = 'The API sent a content coding that cannot be decoded. It must send none, gzip, deflate or br.'
 
 function refusedResponse(message: string): Forwarded {
   const error = { code: 'request_failed', message } as const
