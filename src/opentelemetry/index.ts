@@ -7,7 +7,6 @@ import {
   SpanStatusCode,
   type Tracer,
   trace,
-  type UpDownCounter,
 } from '@opentelemetry/api'
 import type { BackendEvent } from '../backend/events.ts'
 import { checkMethods, checkNames } from '../config/check-options.ts'
@@ -81,17 +80,13 @@ function eventRecorder(tracer: Tracer, meter: Meter): (event: BackendEvent) => v
         return recordOperation(proxied(event))
       case 'proxy_refused':
         return to.refusals.add(1, { ...routeOf(event.route), 'agent_auth.reason': event.reason })
-      case 'proxy_wait_started':
-        return to.waiting.add(1)
-      case 'proxy_wait_ended':
-        return to.waiting.add(-1)
       case 'session_ended':
         if (event.reason === 'store_lost') return to.sessionsLost.add(1)
         return to.sessionsEnded.add(1, { 'agent_auth.reason': event.reason })
       case 'login_required':
         return to.sessionsEnded.add(1, { 'agent_auth.reason': 'expired' })
       case 'ended_session_removed':
-        return to.sessionsEnded.add(1, { 'agent_auth.reason': event.reason })
+        return to.sessionsEnded.add(1, { 'agent_auth.reason': 'ended' })
       case 'storage_degraded':
         return to.storageDegraded.add(1, { 'agent_auth.reason': event.reason })
       case 'storage_error':
@@ -143,7 +138,6 @@ interface Instruments {
   readonly storageDegraded: Counter
   readonly storageErrors: Counter
   readonly refusals: Counter
-  readonly waiting: UpDownCounter
   readonly unexpectedErrors: Counter
 }
 
@@ -169,9 +163,6 @@ function createInstruments(meter: Meter): Instruments {
     storageDegraded: counter('storage.degraded', 'Problems with stored records, by reason.'),
     storageErrors: counter('storage.errors', 'Failed operations of the storage.'),
     refusals: counter('proxy.refused', 'Requests that the proxy refused, by reason.'),
-    waiting: meter.createUpDownCounter('agent_auth.proxy.waiting', {
-      description: 'Proxied requests of this process that wait for their turn.',
-    }),
     unexpectedErrors: counter('unexpected_errors', 'Requests that failed with an error of other code.'),
   }
 }
