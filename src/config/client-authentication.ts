@@ -26,6 +26,8 @@ export function clientCredentials({
     invalid('clientSecret is empty or no text. Set it or remove it')
   if (attempt(() => escapeReserved(clientSecret)) === undefined) invalid('clientSecret has half a character')
   if (basicEncoding !== 'form' && basicEncoding !== 'raw') invalid('basicEncoding must be form or raw')
+  if (isBrowser() && /jsdom|HappyDOM/i.test(globalThis.navigator?.userAgent))
+    invalid('this test runs in jsdom or happy-dom, a browser without a secret. Add // @vitest-environment node to it')
   if (isBrowser()) invalid('a browser cannot keep a clientSecret. Use a public client or a backend')
   const encode = basicEncoding === 'raw' ? String : escapeReserved
   return (_server, { client_id: clientId }, _body, headers) => {
