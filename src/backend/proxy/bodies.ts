@@ -7,15 +7,15 @@ const maxBufferedBytes = 65_536
 const [maxDrainedBytes, maxDrainMs] = [8_388_608, 30_000]
 const maxBrowserSilenceMs = 120_000
 
-/** What a proxied request waits for. */
-export type AwaitedPart = 'session' | 'body' | 'token' | 'api'
+/** What a proxied request waits for besides the response of the API. */
+export type AwaitedPart = 'session' | 'token' | 'body'
 
 /** What `requestBody` needs besides the request. */
 export interface BodyOptions {
   readonly signal: AbortSignal
   readonly maxBytes: number
-  /** Told when a streamed body waits for its next bytes from the browser, and when it has them. */
-  readonly onWait: (part: AwaitedPart) => void
+  /** Has `body` while a streamed body waits for its next bytes from the browser. */
+  readonly awaited: Set<AwaitedPart>
   /** Called if a streamed body turns out to be unusable. */
   readonly onProblem: (problem: BodyProblem) => void
 }
@@ -83,7 +83,7 @@ function minBytes(headers: Headers): number {
 function limitBody(
   body: ReadableStream<Uint8Array>,
   headers: Headers,
-  { signal, maxBytes, onWait, onProblem }: BodyOptions,
+  { signal, maxBytes, awaited, onProblem }: BodyOptions,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   signal.addEventListener('abort', () => reader.releaseLock(), { once: true })
@@ -95,9 +95,9 @@ function limitBody(
           onProblem(problem)
           controller.error(new UnusableBodyError(problem))
         }
-        onWait('body')
+        awaited.add('body')
         const { done, value } = await reader.read()
-        onWait('api')
+        awaited.delete('body')
         if (done) return size < minBytes(headers) ? refuse('read_before') : controller.close()
         size += value.byteLength
         return size > maxBytes ? refuse('too_large') : controller.enqueue(value)

@@ -50,7 +50,7 @@ export function failedResponse({ config }: BackendContext, error: unknown, recei
   }
 }
 
-const lateParts: Readonly<Record<AwaitedPart, string>> = {
+const lateParts: Readonly<Record<AwaitedPart | 'api', string>> = {
   session: 'The storage of the sessions did not respond',
   body: 'The request body did not arrive',
   token: 'The access token was not refreshed',
@@ -58,10 +58,16 @@ const lateParts: Readonly<Record<AwaitedPart, string>> = {
 }
 
 /** Returns the response if the time of the route is over. Its message says what was slow. */
-export function lateResponse({ config }: BackendContext, { timeoutMs }: ProxyRoute, awaited: AwaitedPart): Forwarded {
-  const message = `${lateParts[awaited]} within ${timeoutMs / 1_000} s. Try again.`
+export function lateResponse(
+  { config }: BackendContext,
+  { timeoutMs }: ProxyRoute,
+  awaited: ReadonlySet<AwaitedPart>,
+): Forwarded {
+  const parts = ['session', 'token', 'body'] as const
+  const late = parts.find((part) => awaited.has(part)) ?? 'api'
+  const message = `${lateParts[late]} within ${timeoutMs / 1_000} s. Try again.`
   const error = new AgentAuthError('timeout', message, { retryable: true })
-  const cause = awaited === 'api' ? unreachedCause(error, config.baseUrl, 'baseUrl') : causeOf(error)
+  const cause = late === 'api' ? unreachedCause(error, config.baseUrl, 'baseUrl') : causeOf(error)
   return { response: errorResponse(504, error), cause }
 }
 

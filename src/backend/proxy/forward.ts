@@ -45,10 +45,7 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
   const abort = (): void => stop.abort()
   request.signal.addEventListener('abort', abort)
   if (request.signal.aborted) abort()
-  let awaited: AwaitedPart = 'session'
-  const onWait = (part: AwaitedPart): void => {
-    awaited = part
-  }
+  const awaited = new Set<AwaitedPart>(['session'])
   let late: Forwarded | undefined
   // The time ends when the response begins. From then on each silence is limited.
   const timer = setTimeout(() => {
@@ -71,10 +68,11 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
   }
   try {
     await abortable(requireUser(call.live), stop.signal)
-    onWait('body')
-    const body = await requestBody(request, { signal: stop.signal, maxBytes: route.maxBodyBytes, onWait, onProblem })
-    onWait('api')
-    response = await send(context, call, { source: tokenSource(context, call, onWait), body, signal: stop.signal })
+    awaited.delete('session')
+    awaited.add('body')
+    const body = await requestBody(request, { signal: stop.signal, maxBytes: route.maxBodyBytes, awaited, onProblem })
+    awaited.delete('body')
+    response = await send(context, call, { source: tokenSource(context, call, awaited), body, signal: stop.signal })
     // An injected `fetch` that calls an API in this process may respond although the body broke off. That response would hide why.
     if (problem) throw new UnusableBodyError(problem)
     requirePassable(response)
@@ -101,17 +99,13 @@ async function requireUser({ session }: LiveSession): Promise<void> {
 }
 
 /** Returns the session as a source of tokens that tells while a token is waited for. */
-function tokenSource(
-  { uses }: BackendContext,
-  { live }: ProxyCall,
-  onWait: (part: AwaitedPart) => void,
-): AccessTokenSource {
+function tokenSource({ uses }: BackendContext, { live }: ProxyCall, awaited: Set<AwaitedPart>): AccessTokenSource {
   const source = usedSource(live.session, uses, live.name)
   return {
     async getAccessToken(options) {
-      onWait('token')
+      awaited.add('token')
       const token = await source.getAccessToken(options)
-      onWait('api')
+      awaited.delete('token')
       return token
     },
   }
