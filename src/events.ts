@@ -27,11 +27,9 @@ export type AuthEvent =
   | { readonly type: 'login_required' }
   /** Tokens may go to these hosts without TLS, because `allowHttpHosts` names them. Once for each config; a space is between two. */
   | { readonly type: 'http_allowed'; readonly hosts: string }
-  /** The page is a callback, and `ready()` was not called for five seconds. */
-  | { readonly type: 'callback_unfinished' }
   /**
-   * A request to this origin was sent without the token, because the origin or path is not that of `baseUrl`. Once for each of 64
-   * origins.
+   * A request to this origin was sent without the token, because the origin or path is not that of `baseUrl`. Once for each
+   * origin.
    */
   | { readonly type: 'sent_without_token'; readonly origin: string }
   /** A stored record could not be read or written. The session continues from memory. `cause` says why an operation failed. */

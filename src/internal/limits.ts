@@ -2,10 +2,6 @@
 
 // In a page.
 
-/** How long the first read of a storage may take, in milliseconds. A session waits longer, so that the memory takes over first. */
-export const maxFirstReadMs = 4_000
-/** How often the removal of a record that could not be read is tried again, in milliseconds. */
-export const removalRetryMs = 5_000
 /** How many logins without a click may fail within `automaticLoginWindowMs`, because a third one would be a redirect loop. */
 export const maxAutomaticLogins = 2
 /** How long a login without a click counts, in milliseconds. */
@@ -14,10 +10,8 @@ export const automaticLoginWindowMs = 300_000
 export const sameCauseMs = 5_000
 /** How long a login must last to count as a success, in milliseconds. A page in a redirect loop loses it sooner. */
 export const minLoginLifeMs = 5_000
-/** How long a page may take to release its tab to a reload, in milliseconds. Less than `maxFirstReadMs`, so that a read still follows. */
+/** How long a page may take to release its tab to a reload, in milliseconds. Less than the first read may take, so that it still follows. */
 export const tabReleaseMs = 3_000
-/** How long a callback may stay in the address before it is reported, in milliseconds. */
-export const callbackReminderMs = 5_000
 /** The default of how long a popup login may take, in milliseconds: as long as a user may need for a password manager. */
 export const defaultPopupMs = 300_000
 /** How often a page checks whether its popup was closed, in milliseconds. */
@@ -26,8 +20,6 @@ export const popupCheckMs = 250
 export const maxHandOverMs = 3_000
 /** How long a popup that hands over its callback shows nothing, in milliseconds. The browser closes it sooner. */
 export const popupCloseMs = 1_000
-/** How many origins without the token a page reports. An app calls a few, and a mistake shows at the first. */
-export const maxReportedOrigins = 64
 
 // Requests and token responses.
 
