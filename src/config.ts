@@ -1,5 +1,5 @@
 import type { ClientAuth } from 'oauth4webapi'
-import { checkNames, clockKind, type OptionKinds } from './config/check-options.ts'
+import { checkNames } from './config/check-options.ts'
 import { clientCredentials, publicClient } from './config/client-authentication.ts'
 import { invalid } from './config/invalid.ts'
 import { checkServiceUrl } from './config/service-url.ts'
@@ -114,27 +114,6 @@ export const authOptionNames: readonly (keyof AuthConfigOptions)[] = [
   'clock',
   'onEvent',
 ]
-
-export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
-  authUrl: 'string',
-  baseUrl: 'string',
-  clientId: 'string',
-  clientSecret: 'string',
-  basicEncoding: { oneOf: ['form', 'raw'] },
-  redirectUri: 'string',
-  allowHttpHosts: 'list',
-  scope: 'string',
-  dialect: { oneOf: ['service', 'standard'] },
-  authorizationEndpoint: 'string',
-  tokenEndpoint: 'string',
-  endSessionEndpoint: 'string',
-  issuer: 'string',
-  issuerParameter: { oneOf: ['optional', 'required'] },
-  fetch: 'function',
-  timeoutMs: 'number',
-  clock: clockKind,
-  onEvent: 'function',
-}
 
 /**
  * Checks the options, sets the defaults and freezes the result. Later changes of the options have no effect.

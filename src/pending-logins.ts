@@ -1,6 +1,6 @@
 import { isState, type PendingLogin } from './authorize.ts'
 import { isPendingLogin, loginNotFound } from './callback.ts'
-import { checkAwaited, checkMethods, checkNames } from './config/check-options.ts'
+import { checkAwaited, checkMethods, checkNames, recordMethods } from './config/check-options.ts'
 import { invalid } from './config/invalid.ts'
 import { AgentAuthError } from './errors.ts'
 import { attempt } from './internal/attempt.ts'
@@ -41,7 +41,7 @@ type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' |
  * passed as the options. Throws `config_invalid`.
  */
 export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
-  checkMethods('storage', storage, ['getItem', 'setItem', 'removeItem'])
+  checkMethods('storage', storage, recordMethods)
   const { clock = systemClock } = Object.hasOwn(options, 'emit')
     ? options
     : checkNames('pendingLogins', options, ['clock'])

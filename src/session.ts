@@ -1,5 +1,6 @@
 import { readClaims, type TokenClaims } from './claims.ts'
-import { checkAwaited, checkOptions, type OptionKinds, storageKind } from './config/check-options.ts'
+import { checkAwaited, checkNames, checkStorage } from './config/check-options.ts'
+import { invalid } from './config/invalid.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
@@ -77,9 +78,6 @@ export interface SessionOptions {
   readonly key?: string | undefined
 }
 
-const optionKinds: OptionKinds<SessionOptions> = { storage: storageKind, key: 'string' }
-const resumeKinds: OptionKinds<ResumeOptions> = { after: { oneOf: ['change', 'sign-out'] } }
-
 /** What another entry point does along with a session. */
 export interface SessionHooks {
   /** Called at each `signOut`, as soon as the session has ended here. */
@@ -104,7 +102,9 @@ export interface HookedSession {
  */
 export function createSession(config: AuthConfig, options: SessionOptions = {}): Session {
   checkConfig('createSession', config)
-  return createHookedSession(config, checkOptions('createSession', options, optionKinds), { onSignOut() {} }).session
+  const own = checkNames('createSession', options, ['storage', 'key'])
+  if (own.storage !== undefined) checkStorage('storage', own.storage)
+  return createHookedSession(config, own, { onSignOut() {} }).session
 }
 
 /** Does the work of `createSession`, with hooks, for callers that have checked the options. */
@@ -113,6 +113,8 @@ export function createHookedSession(
   { storage = memoryStorage(), key = 'default' }: SessionOptions,
   { onSignOut }: SessionHooks,
 ): HookedSession {
+  // Users whose keys are objects would share one session.
+  if (typeof key !== 'string') invalid('key must be a string')
   const store = new SessionStore(storage, sessionName(config, key), config.emit)
   const memory = new SessionMemory(config)
   const sync = new RecordSync(config.clock, store, memory)
@@ -187,7 +189,8 @@ export function createHookedSession(
       return memory.state
     },
     async resume(options = {}) {
-      const { after } = checkOptions('resume', options, resumeKinds)
+      const { after = 'change' } = checkNames('resume', options, ['after'])
+      if (after !== 'change' && after !== 'sign-out') invalid('after must be change or sign-out')
       refresh.resetDelay()
       if (after === 'sign-out') endSignIn()
       await sync.revalidate('now')

@@ -1,9 +1,9 @@
-import { checkOptions, clockKind, type OptionKinds, signalKind } from '../config/check-options.ts'
+import { checkNames, checkSignal } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type Clock, systemClock } from '../internal/clock.ts'
 import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
-import { present } from '../internal/plain-object.ts'
+import { objectOf, ownMembers, present } from '../internal/plain-object.ts'
 
 /** What can be set for all calls, and again for one. */
 export interface CallLimits {
@@ -63,26 +63,15 @@ export interface CallConfig extends ApiConfig {
 
 type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
-const limitKinds: OptionKinds<CallLimits> = {
-  timeoutMs: 'number',
-  maxRetries: 'number',
-  maxBytes: 'number',
-  onResponse: 'function',
-}
-const apiKinds: OptionKinds<AgentApiOptions> = {
-  ...limitKinds,
-  baseUrl: 'string',
-  allowHttpHosts: 'list',
-  fetch: 'function',
-  clock: clockKind,
-}
-const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind, extraMembers: 'object' }
-const searchAllKinds: OptionKinds<SearchAllOptions> = { ...callKinds, maxRows: 'number' }
+const limitNames: readonly (keyof CallLimits)[] = ['timeoutMs', 'maxRetries', 'maxBytes', 'onResponse']
+const apiNames: readonly (keyof AgentApiOptions)[] = ['baseUrl', 'fetch', 'allowHttpHosts', 'clock', ...limitNames]
+const callNames: readonly (keyof CallOptions)[] = ['signal', 'extraMembers', ...limitNames]
 
 /** Returns the frozen configuration, with a base URL that has no slash at its end. Throws `config_invalid`. */
 export function createApiConfig(options: AgentApiOptions): ApiConfig {
-  if (!{ __proto__: null, ...options }.fetch) invalid('fetch is missing. Pass { baseUrl, fetch: createBearerFetch(…) }')
-  const own = checkOptions('createAgentApi', options, apiKinds)
+  if (typeof ownMembers(options).fetch !== 'function')
+    invalid('fetch is missing. Pass { baseUrl, fetch: createBearerFetch(…) }')
+  const own = checkNames('createAgentApi', options, apiNames)
   const { baseUrl, fetch } = own
   const url = new URL(checkServiceUrl('baseUrl', baseUrl, own.allowHttpHosts))
   checkApiUrl(baseUrl)
@@ -100,17 +89,29 @@ export function createApiConfig(options: AgentApiOptions): ApiConfig {
 
 /** Returns the configuration with the limits of one call. Throws `config_invalid`. */
 export function configOfCall(config: ApiConfig, options: CallOptions): CallConfig {
-  const own = checkOptions('an API call', options, callKinds)
+  const own = checkCall('an API call', options, callNames)
   return checked({ __proto__: null, ...config, ...present<Given<CallOptions>>(own) })
 }
 
 /** Returns a copy of the options of `searchAll`. Throws `config_invalid`. */
 export function checkSearchAll(options: SearchAllOptions): SearchAllOptions {
-  return checkOptions('searchAll', options, searchAllKinds)
+  const own = checkCall('searchAll', options, ['maxRows', ...callNames])
+  if (own.maxRows !== undefined && typeof own.maxRows !== 'number') invalid('maxRows must be a number')
+  return own
+}
+
+function checkCall<T extends CallOptions>(caller: string, options: T, names: readonly string[]): T {
+  const own = checkNames(caller, options, names)
+  checkSignal(own.signal)
+  if (own.extraMembers !== undefined && !objectOf(own.extraMembers)) invalid('extraMembers must be an object')
+  return own
 }
 
 function checked<T extends ApiConfig>(config: T): T {
-  const { timeoutMs, maxRetries, maxBytes } = config
+  const { timeoutMs, maxRetries, maxBytes, onResponse } = config
+  if (onResponse && typeof onResponse !== 'function') invalid('onResponse must be a function')
+  if ([timeoutMs, maxRetries, maxBytes].some((limit) => typeof limit !== 'number'))
+    invalid('timeoutMs, maxRetries and maxBytes must be numbers')
   if (!(timeoutMs >= 1 && maxRetries >= 0 && maxRetries <= 10 && maxBytes >= 1))
     invalid('timeoutMs and maxBytes must be at least 1, maxRetries 0 to 10')
   return Object.freeze(config)

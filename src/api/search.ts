@@ -1,4 +1,5 @@
-import { checkedElsewhere, checkNames, checkOptions, type OptionKinds } from '../config/check-options.ts'
+import { checkNames } from '../config/check-options.ts'
+import { invalid } from '../config/invalid.ts'
 
 /** The columns by which parent agents can be filtered and sorted. Specification section 4.2. */
 export type ParentAgentColumn =
@@ -64,22 +65,19 @@ export interface LlmModelSearch extends SearchOptions<LlmModelColumn> {
   readonly provider?: string | undefined
 }
 
-const optionKinds: OptionKinds<SearchOptions<string>> = {
-  limit: 'number',
-  offset: 'number',
-  search_value: 'string',
-  filters: 'list',
-  sort: 'object',
-}
+const searchNames: readonly string[] = ['limit', 'offset', 'search_value', 'filters', 'sort']
 
 /**
- * Returns a copy of a search that has the shorthand for a column. Throws `config_invalid` for a member that is unknown or of
- * another kind. What `filters` hold stays unchecked, because the specification leaves operators and groups open.
+ * Returns a copy of a search that has the shorthand for a column. Throws `config_invalid` for a member that is unknown, and for one that
+ * a page cannot be counted or a body cannot be made with. What `filters` hold stays unchecked, because the specification leaves
+ * operators and groups open.
  */
 export function checkSearch<Search extends SearchOptions<string>>(search: Search, column: string): Search {
-  const kinds = { ...optionKinds, [column]: checkedElsewhere } as OptionKinds<Search>
-  const own = checkOptions('a search', search, kinds, 'Use filters or extraMembers')
-  if (own.sort) checkNames('sort', own.sort, ['column', 'desc'])
+  const own = checkNames('a search', search, [...searchNames, column])
+  const { limit = 0, offset = 0, filters = [], sort } = own
+  if (typeof limit !== 'number' || typeof offset !== 'number') invalid('limit and offset must be numbers')
+  if (!Array.isArray(filters)) invalid('filters must be a list')
+  if (sort !== undefined) checkNames('sort', sort, ['column', 'desc'])
   return own
 }
 

@@ -2,7 +2,7 @@ import { checkNames } from '../config/check-options.ts'
 import { clientCredentials } from '../config/client-authentication.ts'
 import { invalid } from '../config/invalid.ts'
 import { checkApiUrl, checkServiceUrl, isLoopback } from '../config/service-url.ts'
-import { type AuthConfigOptions, authOptionKinds, configFrom } from '../config.ts'
+import { type AuthConfigOptions, authOptionNames, configFrom } from '../config.ts'
 import { maxLoginMs } from '../internal/limits.ts'
 import type { BackendContext } from './context.ts'
 import { cookieKinds } from './cookies.ts'
@@ -26,7 +26,7 @@ const minIdleMs = 120_000
 
 /** Checks the options and creates the context. Throws `config_invalid`. */
 export function backendContext(given: BackendOptions): BackendContext {
-  const options = checkNames('createBackend', given, [...Object.keys(authOptionKinds), ...ownOptionNames])
+  const options = checkNames('createBackend', given, [...authOptionNames, ...ownOptionNames])
   const { basePath = '/auth', params, proxy = [], proxyHeaders = {}, maxParallelCalls = 100 } = options
   const { sameSite = 'strict', sessionLifeMs = 30 * dayMs, idleMs, errorPath, revocationEndpoint } = options
   const config = configFrom(options as AuthConfigOptions, clientCredentials(options))

@@ -1,4 +1,4 @@
-import { checkMethods, checkNames, checkSignal } from '../config/check-options.ts'
+import { checkMethods, checkNames, checkSignal, checkStorage, recordMethods } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { type AuthConfigOptions, authOptionNames } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
@@ -46,8 +46,6 @@ export interface SignInOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The methods of a storage without a lock. */
-export const recordMethods: readonly string[] = ['getItem', 'setItem', 'removeItem']
 const forBackends: readonly string[] = ['clientSecret', 'basicEncoding', 'allowHttpHosts']
 const authNames: readonly string[] = [
   ...authOptionNames.filter((name) => !forBackends.includes(name)),
@@ -57,9 +55,7 @@ const authNames: readonly string[] = [
 /** Returns the options of `createBrowserAuth`, checked. Throws `config_invalid` for a name that is unknown and for a wrong type. */
 export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOptions {
   const own = checkNames('createBrowserAuth', options, authNames)
-  if (own.storage !== undefined) checkMethods('storage', own.storage, recordMethods)
-  if (Object.prototype.toString.call(own.storage) === '[object Storage]')
-    invalid('storage must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it')
+  if (own.storage !== undefined) checkStorage('storage', own.storage)
   if (own.loginStorage !== undefined) checkMethods('loginStorage', own.loginStorage, recordMethods)
   if (own.popup !== undefined && !own.popup.signIn) invalid('popup must be popupLogin()')
   return own

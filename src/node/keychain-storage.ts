@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { checkNames, checkOptions, type OptionKinds } from '../config/check-options.ts'
+import { checkNames } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SharedStorage } from '../storage/shared/leased-storage.ts'
@@ -28,23 +28,17 @@ export interface KeychainStorage extends SharedStorage {
   protection(): Promise<'keychain' | 'plain'>
 }
 
-const optionKinds: OptionKinds<KeychainStorageOptions> = {
-  keyring: 'function',
-  name: 'string',
-  withoutKeychain: { oneOf: ['plain', 'reject'] },
-}
-
 /**
  * Creates a storage like `fileStorage` whose records are encrypted with a key in the keychain of the user: macOS Keychain,
  * Windows Credential Manager or the Secret Service of Linux. A record that is encrypted is never replaced by a plain one.
  * Rejects with `storage_failed`, and with `config_invalid` if the package is not installed. Throws `config_invalid`. RFC 7516.
  */
 export function keychainStorage(path: string, options: KeychainStorageOptions): KeychainStorage {
-  const { keyring } = checkNames('keychainStorage', options, Object.keys(optionKinds))
-  // Before the check of all options, which takes the promise of an import for a missing `await`.
+  const own = checkNames('keychainStorage', options, ['keyring', 'name', 'withoutKeychain'])
+  const { keyring, name, withoutKeychain = 'plain' } = own
   if (typeof keyring !== 'function') invalid("keyring must be a function: () => import('@napi-rs/keyring')")
-  const { name, withoutKeychain } = checkOptions('keychainStorage', options, optionKinds)
-  if (!name) invalid('name must be the name of your tool')
+  if (typeof name !== 'string' || !name) invalid('name must be the name of your tool')
+  if (withoutKeychain !== 'plain' && withoutKeychain !== 'reject') invalid('withoutKeychain must be plain or reject')
   const file = fileStorage(path)
   const secret = keychainKey({ load: keyring, name, path: resolve(path), file })
   const keyForWrite = async (): Promise<Uint8Array | undefined> => {

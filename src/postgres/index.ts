@@ -1,4 +1,4 @@
-import { checkArgument, checkOptions, type OptionKinds } from '../config/check-options.ts'
+import { checkMethods, checkNames } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { maxStatementRepeats, maxTableNameLength, sweepEveryMs } from '../internal/limits.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
@@ -31,17 +31,15 @@ const tableMissing = '42P01'
 /** The code of a lost race, which a stricter isolation than the default reports. */
 const tryAgain = '40001'
 
-const optionKinds: OptionKinds<PostgresStorageOptions> = { table: 'string', ttlMs: 'number' }
-
 /**
  * Creates a storage in a table of PostgreSQL 12 or later that processes and machines share. Only the lock owner can write within
  * a lock. It keeps no connection between statements, and creates the table if it is missing. Throws `config_invalid`.
  */
 export function postgresStorage(pool: PostgresPool, options: PostgresStorageOptions = {}): SharedStorage {
-  checkArgument('pool', pool, { methods: ['query'] })
-  const { table = 'agent_auth_records', ttlMs } = checkOptions('postgresStorage', options, optionKinds)
-  const isTooLong = table.split('.').some((name) => name.length > maxTableNameLength)
-  if (isTooLong || !/^(?:[a-z_]\w*\.)?[a-z_]\w*$/i.test(table))
+  checkMethods('pool', pool, ['query'])
+  const { table = 'agent_auth_records', ttlMs } = checkNames('postgresStorage', options, ['table', 'ttlMs'])
+  const isName = typeof table === 'string' && /^(?:[a-z_]\w*\.)?[a-z_]\w*$/i.test(table)
+  if (!isName || table.split('.').some((name) => name.length > maxTableNameLength))
     invalid(
       `table must be a name of at most ${maxTableNameLength} letters, digits and underscores, with or without a schema`,
     )

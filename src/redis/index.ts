@@ -1,4 +1,4 @@
-import { checkArgument, checkOptions, type OptionKinds } from '../config/check-options.ts'
+import { checkMethods, checkNames } from '../config/check-options.ts'
 import { slotMoveLimits } from '../internal/limits.ts'
 import { sleep } from '../internal/timeouts.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
@@ -34,8 +34,6 @@ export interface RedisStorageOptions {
   readonly ttlMs?: number | undefined
 }
 
-const optionKinds: OptionKinds<RedisStorageOptions> = { prefix: 'string', ttlMs: 'number' }
-
 /**
  * Creates a storage in Redis 6 or later, single or Cluster, that processes and machines share. Only the lock owner can write
  * within a lock. Throws `config_invalid`.
@@ -44,8 +42,8 @@ export function redisStorage(
   client: IoRedisClient | NodeRedisClient,
   options: RedisStorageOptions = {},
 ): SharedStorage {
-  checkArgument('client', client, { methods: ['get', 'eval'] })
-  const { prefix = '', ttlMs } = checkOptions('redisStorage', options, optionKinds)
+  checkMethods('client', client, ['get', 'eval'])
+  const { prefix = '', ttlMs } = checkNames('redisStorage', options, ['prefix', 'ttlMs'])
   checkTtlMs(ttlMs)
   return leasedStorage(redisDatabase(client, prefix, ttlMs === undefined ? [] : ['PX', String(ttlMs)]))
 }

@@ -1,10 +1,4 @@
-import {
-  checkArgument,
-  checkedElsewhere,
-  checkOptions,
-  type OptionKinds,
-  storageKind,
-} from '../config/check-options.ts'
+import { checkNames, checkStorage } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
@@ -26,9 +20,6 @@ export interface EncryptionKey {
   readonly key: Uint8Array | string
 }
 
-const keyKinds: OptionKinds<EncryptionKey> = { id: 'string', key: checkedElsewhere }
-const optionKinds: OptionKinds<EncryptedStorageOptions> = { keys: 'list' }
-
 /**
  * Returns a storage that encrypts the records of another one with AES-256-GCM (`encryptionKeyBytes`, 32) and a new random nonce at
  * each write, bound to the name of each record. To change the key, put a new one first and remove the old one when no record uses
@@ -36,10 +27,11 @@ const optionKinds: OptionKinds<EncryptedStorageOptions> = { keys: 'list' }
  * decrypts a record, and the record stays. Throws `config_invalid`. RFC 7516.
  */
 export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageOptions): TokenStorage {
-  checkArgument('storage', inner, storageKind)
-  const { keys } = checkOptions('encryptedStorage', options, optionKinds)
-  checkArgument('keys', keys, 'list')
-  const own = keys.map((each) => checkOptions('each of keys', each, keyKinds))
+  checkStorage('storage', inner)
+  const { keys } = checkNames('encryptedStorage', options, ['keys'])
+  if (!Array.isArray(keys)) invalid('keys must be a list')
+  const own = keys.map((each: EncryptionKey) => checkNames('each of keys', each, ['id', 'key']))
+  if (own.some(({ id }) => typeof id !== 'string')) invalid('id must be a string in each of keys')
   const secrets = new Map(own.map(({ id, key }) => [id, keyBytes(key)]))
   if (!secrets.size || secrets.size !== keys.length) invalid('keys must hold at least one key, each with its own id')
   return {
@@ -73,7 +65,7 @@ async function read(secrets: EncryptionKeys, key: string, encrypted: string): Pr
 }
 
 function keyBytes(key: Uint8Array | string): Uint8Array {
-  const bytes = typeof key === 'string' ? decode(key) : Uint8Array.from(key)
+  const bytes = typeof key === 'string' ? decode(key) : Uint8Array.from(key ?? [])
   if (bytes?.length === encryptionKeyBytes) return bytes
   invalid(
     `an encryption key must be ${encryptionKeyBytes} bytes, or their base64 text, such as openssl rand -base64 ${encryptionKeyBytes} prints`,

@@ -1,4 +1,3 @@
-import { checkArgument } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 
 /** Requests that wait until the test releases them. */
@@ -20,7 +19,7 @@ export interface HeldFetch extends HeldRequests {
  * are held before they are sent. Default: every request. Throws `config_invalid`.
  */
 export function holdRequests(send: typeof fetch, path = '/'): HeldFetch {
-  checkArgument('send', send, 'function')
+  if (typeof send !== 'function') invalid('send must be a function, such as fetch')
   const { passes, ...held } = requestGate(path)
   const heldFetch: typeof fetch = async (input, init) => {
     await passes(input, init)

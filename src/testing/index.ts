@@ -1,4 +1,4 @@
-import { checkOptions } from '../config/check-options.ts'
+import { checkNames } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { caseOf, type StorageCase, type StorageFactory } from './case.ts'
 import { lockChecks } from './lock.ts'
@@ -35,8 +35,8 @@ export interface StorageSuiteOptions {
  */
 export function storageSuite(open: StorageFactory, options: StorageSuiteOptions = {}): readonly StorageCase[] {
   if (typeof open !== 'function') invalid('open must be a function that creates a storage')
-  const own = checkOptions('storageSuite', options, { lock: { oneOf: ['own', 'none'] }, limitMs: 'number' })
-  const { lock = 'own', limitMs = 15_000 } = own
+  const { lock = 'own', limitMs = 15_000 } = checkNames('storageSuite', options, ['lock', 'limitMs'])
+  if (lock !== 'own' && lock !== 'none') invalid('lock must be own or none')
   const checks = { ...recordChecks, ...(lock === 'own' && lockChecks), ...sessionChecks }
   return Object.entries(checks).map(([name, check]) => caseOf(name, check, open, limitMs))
 }

@@ -1,4 +1,4 @@
-import { checkArgument, checkOptions, type OptionKinds } from '../config/check-options.ts'
+import { checkMethods, checkNames } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import type { TestService } from './test-service.ts'
 
@@ -15,21 +15,15 @@ export interface SignedInCookieOptions {
   readonly email?: string | undefined
 }
 
-const optionKinds: OptionKinds<SignedInCookieOptions> = {
-  service: { methods: ['login', 'approving'], example: 'await testService()' },
-  loginUrl: 'string',
-  email: 'string',
-}
-
 /**
  * Runs the login flow of a backend in this process without a browser, and returns the `Cookie` header of a signed-in user. For a
  * backend in another process use `signedIn`, because the `fetch` of Node cannot send the headers of a navigation. Rejects with
  * `config_invalid`.
  */
 export async function signedInCookie(handle: AppHandler, options: SignedInCookieOptions): Promise<string> {
-  checkArgument('handle', handle, 'function')
-  const { service, ...own } = checkOptions('signedInCookie', options, optionKinds)
-  checkArgument('service', service, optionKinds.service)
+  if (typeof handle !== 'function') invalid('handle must be a function, such as backend.handle')
+  const { service, ...own } = checkNames('signedInCookie', options, ['service', 'loginUrl', 'email'])
+  checkMethods('service', service, ['login', 'approving'])
   const { email = service.email, loginUrl = new URL('/auth/login', service.options.redirectUri).href } = own
   const cookies = new Map<string, string>()
   const visit = async (url: string): Promise<Response> => {

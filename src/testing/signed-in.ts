@@ -1,4 +1,4 @@
-import { checkOptions, type OptionKinds } from '../config/check-options.ts'
+import { checkAwaited, checkMethods, checkNames } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { randomText } from '../internal/base64url.ts'
 import { encodeRecord, sessionName } from '../session/record.ts'
@@ -50,26 +50,20 @@ export interface SignedInOptions {
   readonly database?: string | undefined
 }
 
-const optionKinds: OptionKinds<SignedInOptions> = {
-  url: 'string',
-  service: { methods: ['login', 'approving'], example: 'await testService()' },
-  email: 'string',
-  loginUrl: 'string',
-  tokens: 'object',
-  authUrl: 'string',
-  clientId: 'string',
-  storage: { oneOf: ['indexedDb', 'localStorage', 'sessionStorage'] },
-  key: 'string',
-  database: 'string',
-}
+const optionNames: readonly (keyof SignedInOptions)[] = [
+  ...(['url', 'service', 'email', 'loginUrl', 'tokens'] as const),
+  ...(['authUrl', 'clientId', 'storage', 'key', 'database'] as const),
+]
 
 /**
  * Signs a Playwright page in and opens `url`. A page of a single-page app gets the tokens of a new sign-in in the storage of its
  * origin. With `loginUrl` the backend gets them by a login flow without forms. Rejects with `config_invalid`.
  */
 export async function signedIn(page: TestPage, options: SignedInOptions): Promise<void> {
-  const own = checkOptions('signedIn', options, optionKinds)
-  const { url, loginUrl } = own
+  const own = checkNames('signedIn', options, optionNames)
+  const { url, service, loginUrl, tokens } = own
+  if (service !== undefined) checkMethods('service', service, ['login', 'approving'])
+  checkAwaited('tokens', tokens)
   if (!URL.canParse(url)) invalid('url must be an absolute URL, such as http://127.0.0.1:5173/')
   if (loginUrl === undefined) await storeRecord(page, own)
   else await followLogin(page, { ...own, loginUrl })

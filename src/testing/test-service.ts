@@ -1,7 +1,7 @@
 import { startLogin } from '../authorize.ts'
 import { type BearerFetchOptions, createBearerFetch } from '../bearer.ts'
 import { readCallback } from '../callback.ts'
-import { checkOptions, type OptionKinds, storageKind } from '../config/check-options.ts'
+import { checkNames } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
 import { type AuthConfig, type AuthConfigOptions, createAuthConfig } from '../config.ts'
 import { exchangeCode } from '../exchange.ts'
@@ -71,25 +71,23 @@ export interface TestService extends Pick<RunningService, 'authUrl' | 'baseUrl' 
   close(): Promise<void>
 }
 
-const optionKinds: OptionKinds<TestServiceOptions> = {
-  after: 'function',
-  transport: { oneOf: ['in-process', 'loopback'] },
-  client: { oneOf: ['public', 'confidential'] },
-  email: 'string',
-  storage: storageKind,
-  service: 'object',
-}
+const optionNames: readonly (keyof TestServiceOptions)[] = [
+  ...(['after', 'transport', 'client', 'email', 'storage', 'service'] as const),
+]
 
 /**
  * Starts agent-service, which must be installed, and signs a user in. Service, configuration and session have one clock. Rejects
  * with `config_invalid`.
  */
 export async function testService(options: TestServiceOptions = {}): Promise<TestService> {
-  const own = checkOptions('testService', options, optionKinds)
-  const running = await startAgentService(own.transport ?? 'in-process', own.service ?? {})
+  const own = checkNames('testService', options, optionNames)
+  const { after, transport = 'in-process' } = own
+  if (after !== undefined && typeof after !== 'function') invalid('after must be a function')
+  if (transport !== 'in-process' && transport !== 'loopback') invalid('transport must be in-process or loopback')
+  const running = await startAgentService(transport, own.service ?? {})
   try {
     const service = await signedInService(running, own)
-    await own.after?.(service.close)
+    await after?.(service.close)
     return service
   } catch (error) {
     await running.close()

@@ -1,14 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { type AgentApi, createAgentApi, type NewParentAgent } from '../../src/api/index.ts'
 import { configWith, failure, scriptedFetch } from '../support/token-flow.ts'
 import { invalid } from '../support/wrong-calls.ts'
 
-// Members of a search that a new user misspells or guesses. Each message names the member and what to do.
+// Members of a search that a new user misspells or guesses. Each message names the member, and those that there are.
 
 const { baseUrl } = configWith()
 const untyped = (value: unknown): never => value as never
-const remedy = 'Use filters or extraMembers'
 const found = (): Response =>
   Response.json({ success: true, data: { items: [], count: 0 }, error_type: null, error_message: null })
 
@@ -27,35 +25,30 @@ const searches: [name: string, search: (api: AgentApi, wrong: never) => unknown]
 
 it.each(searches)('%s names an unknown member of the search, and sends nothing', async (_, search) => {
   const { api, calls } = clientWith()
-  const messages: [wrong: unknown, what: string][] = [
-    [{ limt: 5 }, 'limt is not an option of a search. Use limit'],
-    [{ searchValue: 'x' }, 'searchValue is not an option of a search. Use search_value'],
-    [{ agent_name: 'x' }, `agent_name is not an option of a search. ${remedy}`],
-    [{ page: 2 }, `page is not an option of a search. ${remedy}`],
-    [{ limit: '5' }, 'limit must be a number'],
-    [{ offset: '0' }, 'offset must be a number'],
-    [{ search_value: 7 }, 'search_value must be a string'],
-    [{ filters: { column: 'id' } }, 'filters must be a list'],
-    [{ sort: 'id' }, 'sort must be an object'],
-    [{ sort: [{ column: 'id' }] }, 'sort must be an object'],
-    [{ sort: { column: 'id', order: 'desc' } }, 'order is not an option of sort. Use desc: true'],
-    [{ sort: { column: 'id', direction: 'desc' } }, 'direction is not an option of sort. Use desc: true'],
-    [{ sort: { colum: 'id', desc: true } }, 'colum is not an option of sort. Use column'],
-    ['text', 'a search needs an object of options'],
-    [null, 'a search needs an object of options'],
+  const messages: [wrong: unknown, what: RegExp][] = [
+    [{ limt: 5 }, /limt is not an option of a search, which has limit, offset, search_value, filters, sort and /],
+    [{ page: 2 }, /page is not an option of a search/],
+    [{ limit: '5' }, /limit and offset must be numbers/],
+    [{ offset: '0' }, /limit and offset must be numbers/],
+    [{ filters: { column: 'id' } }, /filters must be a list/],
+    [{ sort: 'id' }, /sort needs an object/],
+    [{ sort: [{ column: 'id' }] }, /sort needs an object/],
+    [{ sort: { column: 'id', order: 'desc' } }, /order is not an option of sort, which has column and desc/],
+    ['text', /a search needs an object of options/],
+    [null, /a search needs an object of options/],
   ]
-  for (const [wrong, what] of messages)
-    expect(await failure(async () => search(api, untyped(wrong)))).toMatchObject(invalid(what))
+  for (const [wrong, message] of messages)
+    expect(await failure(async () => search(api, untyped(wrong)))).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(message),
+    })
   expect(calls).toEqual([])
 })
 
-it('a shorthand of the other kind of rows is unknown, and near members are named', async () => {
+it('a shorthand of the other kind of rows is unknown', async () => {
   const { api, calls } = clientWith()
   expect(await failure(api.llmModels.search(untyped({ active: true })))).toMatchObject(
-    invalid(`active is not an option of a search. ${remedy}`),
-  )
-  expect(await failure(api.parentAgents.search(untyped({ activ: true })))).toMatchObject(
-    invalid('activ is not an option of a search. Use active'),
+    invalid('active is not an option of a search, which has limit, offset, search_value, filters, sort and provider'),
   )
   expect(calls).toEqual([])
 })
@@ -81,26 +74,16 @@ it('a search sends all that its type leaves open: operators, groups of filters, 
   expect(calls.map(({ init }) => JSON.parse(String(init.body)))).toEqual([{ filters, active_state: 'on' }])
 })
 
-it.each<[options: unknown, what: string]>([
-  [{ maxrows: 5 }, 'maxrows is not an option of searchAll. Use maxRows'],
-  [{ limit: 5 }, 'limit is not an option of searchAll. Remove it'],
-  [{ maxRows: '5' }, 'maxRows must be a number'],
-  [null, 'searchAll needs an object of options'],
-])('searchAll({}, %j) names the wrong option at the call', async (options, what) => {
+it.each<[options: unknown, message: RegExp]>([
+  [{ limit: 5 }, /limit is not an option of searchAll, which has maxRows, /],
+  [{ maxRows: '5' }, /maxRows must be a number/],
+  [null, /searchAll needs an object of options/],
+])('searchAll({}, %j) names the wrong option at the call', async (options, message) => {
   const { api, calls } = clientWith()
-  expect(await failure(() => api.parentAgents.searchAll({}, untyped(options)))).toMatchObject(invalid(what))
-  expect(calls).toEqual([])
-})
-
-it.each<[how: string, read: (rows: never[]) => unknown]>([
-  ['for of', (rows) => [...rows]],
-  ['Array.from', (rows) => Array.from(rows)],
-  ['map', (rows) => rows.map(String)],
-  ['forEach', (rows) => rows.forEach(String)],
-])('searchAll: %s says to use for await, and sends nothing', async (_, read) => {
-  const { api, calls } = clientWith()
-  const rows = api.parentAgents.searchAll()
-  expect(await failure(async () => read(untyped(rows)))).toMatchObject(invalid('searchAll needs for await'))
+  expect(await failure(() => api.parentAgents.searchAll({}, untyped(options)))).toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringMatching(message),
+  })
   expect(calls).toEqual([])
 })
 
@@ -121,16 +104,9 @@ it.each([[[1]], 'text', 7])('extraMembers %j is refused, and nothing is sent', a
   expect(calls).toEqual([])
 })
 
-it('create: TypeScript refuses a field that no creation has, and the page and the docstring say what becomes of it', async () => {
+it('create: TypeScript refuses a field that no creation has', () => {
   const agent = { agent_name: 'A', description: 'x', parent_agent_type: 'T' }
   // @ts-expect-error: a creation has no field `name`.
   const wrong: NewParentAgent = { ...agent, name: 'B' }
   expect(wrong.agent_name).toBe('A')
-  const [page, source] = await Promise.all(
-    ['docs/api-client.md', 'src/api/api.ts'].map((path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')),
-  )
-  expect(page).toContain(
-    'A field that no creation has, such as `name` or `llm_model`, is sent and the service ignores it.',
-  )
-  expect(source).toContain('A field that no creation has, such as `name`, is sent and the service ignores it.')
 })

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { createBrowserAuth } from 'agent-auth/browser'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
@@ -89,7 +88,7 @@ it.each([
 })
 
 it.each(['http://localhost:4002', 'http://[::1]:4002'])(
-  'a bearer fetch with baseUrl http://127.0.0.1:4002 sends no token to %s, and the page on a 401 says so',
+  'a bearer fetch with baseUrl http://127.0.0.1:4002 sends no token to %s',
   async (other) => {
     const { fetch, calls } = scriptedFetch(new Response(null, { status: 401 }))
     const url = `${other}/api/llm_models/search`
@@ -97,10 +96,5 @@ it.each(['http://localhost:4002', 'http://[::1]:4002'])(
     expect(calls.map(({ url, init }) => ({ url, headers: init?.headers }))).toStrictEqual([{ url, headers: undefined }])
     const strict = createBearerFetch('token', { baseUrl: 'http://127.0.0.1:4002', fetch, elsewhere: 'reject' })
     expect(await failure(strict(url))).toMatchObject({ code: 'origin_forbidden' })
-    const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
-    expect(page('bearer.md')).toContain(
-      '| `http://127.0.0.1:4002` | `http://localhost:4002/…`, another port, or `https:` |',
-    )
-    expect(page('errors.md')).toContain('If `baseUrl` has `127.0.0.1` and the request `localhost`, no token was sent.')
   },
 )

@@ -134,7 +134,7 @@ describe('testService', () => {
   test.each([
     [{ transports: 'loopback' }, /transports/],
     [{ transport: 'http' }, /in-process or loopback/],
-    [{ client: 'secret' }, /public or confidential/],
+    [{ client: 'secret' }, /no secret client/],
     [{ email: 'ghost@demo.example' }, /email is no user/],
     [{ after: 'each' }, /after must be a function/],
   ])('refuses %j with a message that names it', async (options, message) => {

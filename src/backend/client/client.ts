@@ -90,7 +90,7 @@ export function createBackendClient(options: BackendClientOptions = {}): Backend
 /** Returns the own options, or none of a click's event. Throws `config_invalid` for one of another name, unless it is undefined. */
 function known<T extends object>(options: T, names: readonly (keyof T & string)[]): Partial<T> {
   const own: Partial<T> = {}
-  if ('preventDefault' in options) return own
+  if ('preventDefault' in Object(options)) return own
   for (const [name, value] of Object.entries(options))
     if (names.includes(name as keyof T & string)) own[name as keyof T] = value
     else if (value !== undefined) invalid(`unknown option: use ${names.join()}`)

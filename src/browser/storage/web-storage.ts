@@ -1,6 +1,6 @@
-import { checkMethods } from '../../config/check-options.ts'
+import { checkMethods, recordMethods } from '../../config/check-options.ts'
 import { attempt } from '../../internal/attempt.ts'
-import { type BrowserStorage, recordMethods } from '../options.ts'
+import type { BrowserStorage } from '../options.ts'
 import { claimTab } from '../tabs/duplicated-tab.ts'
 import { webLock } from './web-lock.ts'
 
