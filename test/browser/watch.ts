@@ -19,7 +19,7 @@ export async function watchContext(context: BrowserContext, origins: Origins): P
   const seen: { where: string; text: string }[] = []
   const problems: string[] = []
   const note = (where: string, text: string): void => void seen.push({ where, text })
-  context.setDefaultTimeout(8_000)
+  context.setDefaultTimeout(90_000)
   await context.addInitScript(tapChannels)
   await context.exposeBinding('noteMessage', (_, message: string) => note('channel', message))
   context.on('console', (message) => {
