@@ -3,12 +3,12 @@ import { brotliCompressSync, constants } from 'node:zlib'
 import { build } from 'esbuild'
 import { runCommand } from '../scripts/flags.ts'
 import tsup from '../tsup.config.ts'
-import { type Figure, figureLine, isMet } from './figures.ts'
+import { type Figure, figureLine } from './figures.ts'
 
 const help = `Usage: npm run size [-- --detail]
 
 Bundles every entry, and what a login needs of the core, as an app's bundler would: minified, with oauth4webapi and jose, brotli.
-Fails if a set is over its budget.
+Prints whether a set meets its budget. Fails if one is over its ceiling, which is the size that it has now.
 
   --detail    also what each source file contributes, in minified bytes
   -h, --help  this text
@@ -26,12 +26,12 @@ const core = [
   'createBearerFetch',
 ]
 
-/** In bytes, compressed with brotli. */
-const budgets: Readonly<Record<string, number>> = {
-  'core: login, session, bearer': 15_000,
-  'agent-auth/browser': 19_000,
-  'agent-auth/api': 5_100,
-  'agent-auth/backend/client': 1_600,
+/** What a set should take, and what it may take until then: bytes, compressed with brotli. A ceiling only goes down. */
+const budgets: Readonly<Record<string, { readonly most: number; readonly ceiling: number }>> = {
+  'core: login, session, bearer': { most: 15_000, ceiling: 17_700 },
+  'agent-auth/browser': { most: 19_000, ceiling: 22_500 },
+  'agent-auth/api': { most: 5_100, ceiling: 5_100 },
+  'agent-auth/backend/client': { most: 1_500, ceiling: 1_650 },
 }
 
 interface Bundle {
@@ -43,7 +43,7 @@ interface Bundle {
 /** Returns the size of each set, with its budget as target. */
 export async function sizes(): Promise<Figure[]> {
   return [...(await bundles())].map(([name, { brotli }]) => {
-    const most = budgets[name]
+    const most = budgets[name]?.most
     return { name, value: brotli, unit: 'bytes', ...(most !== undefined && { target: { most } }) }
   })
 }
@@ -92,5 +92,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url))
         const lines = parts.map(([file, bytes]) => `${String(bytes).padStart(8)}  ${file}\n`)
         process.stdout.write(`\n${name}\n${lines.join('')}`)
       }
-    return figures.every(isMet) ? 0 : 1
+    return figures.every(({ name, value }) => value <= (budgets[name]?.ceiling ?? value)) ? 0 : 1
   })

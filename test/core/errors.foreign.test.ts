@@ -110,7 +110,7 @@ describe('an error that is not of this library', () => {
 })
 
 test('an error of the program in a pending write, for which no caller waits, is reported as write_failed', async () => {
-  const { clock, state, broken } = brokenClock()
+  const { state, broken } = brokenClock()
   const { service, realm } = sessionRig(broken)
   const records = sharedRecords()
   let reads = 0
