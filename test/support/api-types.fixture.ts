@@ -53,12 +53,13 @@ export const names: Record<string, ['yes', 'yes']> = {} as {
 type Equals<Column extends string> = Api.Filter<Column> & { operator: 'equals'; value: string }
 type Sent<Search> = Omit<Search, 'filters' | 'sort'>
 
-/** What the client sends is what the service takes. Filters are open in the client, so one of the specified kind is compared. */
+/** What the client sends is what the service takes. Filters are open in the client, so those of the service are compared with them, and one of text with those of the service. */
 export const bodies: Record<string, 'yes'> = {} as {
   agents: Extends<Sent<Api.ParentAgentSearch>, Sent<Service.ParentAgentSearch>>
   models: Extends<Sent<Api.LlmModelSearch>, Sent<Service.LlmModelSearch>>
-  agentFilter: Extends<Equals<Api.ParentAgentColumn>, Item<Service.ParentAgentSearch['filters']>>
-  modelFilter: Extends<Equals<Api.LlmModelColumn>, Item<Service.LlmModelSearch['filters']>>
+  agentFilter: Extends<FilterOf<Service.ParentAgentSearch>, Api.Filter<Api.ParentAgentColumn>>
+  textFilter: Extends<Equals<'agent_name'>, Item<Service.ParentAgentSearch['filters']>>
+  modelFilter: Extends<FilterOf<Service.LlmModelSearch>, Api.Filter<Api.LlmModelColumn>>
   agentSort: Extends<Api.Sort<Api.ParentAgentColumn>, Service.ParentAgentSearch['sort']>
   modelSort: Extends<Api.Sort<Api.LlmModelColumn>, Service.LlmModelSearch['sort']>
   newAgent: Extends<Api.NewParentAgent, Service.ParentAgentCreate>

@@ -5,6 +5,7 @@ export interface Schema {
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
@@ -12,7 +13,7 @@ export interface Schema {
 }
 
 const known = new Set([
-  ...['$ref', 'type', 'const', 'enum', 'anyOf', 'items', 'properties', 'required', 'additionalProperties'],
+  ...['$ref', 'type', 'const', 'enum', 'anyOf', 'oneOf', 'items', 'properties', 'required', 'additionalProperties'],
   // These limit values of a type, or describe them, and do not change the type.
   ...['default', 'description', 'format', 'minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'maxItems'],
   ...['pattern', 'propertyNames', 'title', '$schema'],
@@ -33,7 +34,7 @@ function typeOf(schema: Schema): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
   const types = [schema.type ?? []].flat().map((type) => plainType(type, schema))
   // Beside a type, the alternatives only say which members are required.
-  if (types.length === 0 && schema.anyOf) types.push(...schema.anyOf.map(typeOf))
+  if (types.length === 0) types.push(...(schema.anyOf ?? schema.oneOf ?? []).map(typeOf))
   return types.length > 1 ? `(${types.join(' | ')})` : (types[0] ?? 'unknown')
 }
 
