@@ -1,5 +1,6 @@
 import type { Db } from './database.ts'
 import { rawDatabase } from './database.ts'
+import { queryTraitsOf } from './engine/engine.ts'
 
 /** Children come before parents, because foreign keys refuse the other order. */
 const childrenFirst = [
@@ -24,5 +25,6 @@ const childrenFirst = [
 
 /** Deletes the rows of all tables except `service_keys`, which holds the keys of the service. */
 export async function deleteAllData(tx: Db): Promise<void> {
-  for (const table of childrenFirst) await rawDatabase(tx).deleteFrom(table).execute()
+  const db = rawDatabase(tx)
+  await queryTraitsOf(db).deleteRows(db, childrenFirst)
 }

@@ -29,6 +29,8 @@ export interface QueryTraits {
   readonly textPosition: 'instr' | 'strpos'
   /** What a transaction that may write locks: the whole database when it begins, or each row that it changes. */
   readonly transactionsLock: 'database' | 'rows'
+  /** Deletes the rows of these tables, one table after the other. */
+  deleteRows(tx: RawDatabase, tables: readonly (keyof Tables)[]): Promise<void>
 }
 
 /** Reads them from the adapter, because a connection and its transactions share no other object. */

@@ -12,6 +12,9 @@ export function libsqlEngine(dataFile: string | undefined): StoreEngine {
     kyselyDialect: serviceDialect(new LibsqlDialect({ database: async () => openLibsql(dataFile) }), {
       textPosition: 'instr',
       transactionsLock: 'database',
+      deleteRows: async (tx, tables) => {
+        for (const table of tables) await tx.deleteFrom(table).execute()
+      },
     }),
     text: sql`text`,
     rowId: sql`integer`,

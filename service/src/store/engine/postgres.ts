@@ -14,6 +14,7 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
     kyselyDialect: serviceDialect(new PostgresDialect({ pool: () => openPool(databaseUrl) }), {
       textPosition: 'strpos',
       transactionsLock: 'rows',
+      deleteRows: (tx, tables) => runAll(tx, tables, (table) => sql`delete from ${table}`),
     }),
     text: sql`text collate "C"`,
     rowId: sql`bigint`,
