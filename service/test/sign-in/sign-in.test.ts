@@ -60,11 +60,15 @@ test('1,024 characters are taken, 1,025 are refused without hashing', async () =
 })
 
 test('an unknown person and a wrong password get the same answer', async () => {
-  const wrong = await trySignIn(personOf(service, 'ada').email, 'wrong-password')
-  const unknown = await trySignIn('nobody@demo.example', 'wrong-password')
-  const comparable = (page: Page) => page.html.replace(/name="request" value="[^"]+"/, '')
-  expect({ status: wrong.status, html: comparable(wrong) }).toEqual({ status: 403, html: comparable(unknown) })
-  expect(unknown.status).toBe(403)
+  // The form keeps the email address that was sent, and the request that it belongs to.
+  const answer = async (email: string) => {
+    const { status, html } = await trySignIn(email, 'wrong-password')
+    expect(html).toContain(`value="${email}"`)
+    return { status, html: html.replaceAll(email, '').replace(/name="request" value="[^"]+"/, '') }
+  }
+  const wrong = await answer(personOf(service, 'ada').email)
+  expect(wrong.status).toBe(403)
+  expect(await answer('nobody@demo.example')).toEqual(wrong)
 })
 
 test('an unknown person costs the same hash and the same queries as a wrong password', async () => {
