@@ -1,5 +1,5 @@
 // The time-outs, sizes and counts of the service, each with its unit and its reason. lifetimes.ts has the lives of tokens, codes and
-// sign-ins, telemetry/limits.ts the limits of its metrics, seed/seed-limits.ts those of a seed. A message that names one is built from it.
+// sign-ins, seed/seed-limits.ts those of a seed. A message that names one is built from it.
 // ASSUMPTIONS.md states the same figures. What failed attempts cost is a table in credentials/throttle-policies.ts.
 
 /** What one caller may use. `agent-service --help` and the README name the same figures. */
