@@ -6,6 +6,8 @@ const lowest = 10_000
 const highest = 19_999
 /** The first port of a range is held by the process that gives the others. */
 const ofEachProcess = 100
+/** A bad port of the Fetch standard, which refuses to send requests there. */
+const refusedByFetch = 10_080
 
 let range: Promise<number> | undefined
 let turn = Math.floor(Math.random() * ofEachProcess)
@@ -19,7 +21,7 @@ export async function freePort(): Promise<number> {
   const first = await range
   turn = (turn + 1) % (ofEachProcess - 1)
   const port = first + 1 + turn
-  return (await isFree(port)) ? port : freePort()
+  return port !== refusedByFetch && (await isFree(port)) ? port : freePort()
 }
 
 /** Returns the first port of a range that no other process has, and listens on it until this process ends. */
