@@ -13,6 +13,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:http'
@@ -53,6 +54,7 @@ beforeAll(async () => {
     logLevel: 'warning',
   })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ version }))
+  symlinkSync(`${root}node_modules`, join(folder, 'node_modules'))
   // A browser without windows: it notes its arguments, and follows every redirect.
   const browser = `#!${process.execPath}\nrequire('node:fs').writeFileSync(process.env.OPENED, JSON.stringify(process.argv.slice(2)))\nfetch(process.argv[2]).then((page) => page.text())\n`
   const openers = {

@@ -12,32 +12,38 @@ const needed: Record<string, string[]> = {
   opentelemetry: ['@opentelemetry/api'],
 }
 
-it.each(Object.keys(entries))('loading %s loads no dependency before it is used', async (name) => {
-  const { metafile } = await build({
-    entryPoints: { [name]: `${root}${entries[name]}` },
-    outdir: 'out',
-    bundle: true,
-    splitting: true,
-    write: false,
-    metafile: true,
-    format: 'esm',
-    platform: 'neutral',
-    packages: 'external',
-  })
-  const outputs = Object.entries(metafile.outputs)
-  const atOnce = new Set(outputs.flatMap(([file, { entryPoint }]) => (entryPoint === entries[name] ? [file] : [])))
-  const packages: string[] = []
-  for (const file of atOnce)
-    for (const { path, kind, external } of metafile.outputs[file]?.imports ?? []) {
-      if (kind === 'dynamic-import' || path.startsWith('node:')) continue
-      if (external) packages.push(path)
-      else atOnce.add(path)
-    }
-  expect(atOnce.size).toBeGreaterThan(0)
-  expect(packages.filter((path) => !needed[name]?.includes(path))).toEqual([])
-})
+/** The core is built on these. The encryption of jose takes most of the time of an import, so it is loaded when it is used. */
+const ofTheCore = ['oauth4webapi', 'jose/jwt/decode']
 
-it('loading an entry of the built package reads at most four files, and the core two', async () => {
+it.each(Object.keys(entries))(
+  'loading %s loads no dependency before it is used but those of the core',
+  async (name) => {
+    const { metafile } = await build({
+      entryPoints: { [name]: `${root}${entries[name]}` },
+      outdir: 'out',
+      bundle: true,
+      splitting: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform: 'neutral',
+      packages: 'external',
+    })
+    const outputs = Object.entries(metafile.outputs)
+    const atOnce = new Set(outputs.flatMap(([file, { entryPoint }]) => (entryPoint === entries[name] ? [file] : [])))
+    const packages: string[] = []
+    for (const file of atOnce)
+      for (const { path, kind, external } of metafile.outputs[file]?.imports ?? []) {
+        if (kind === 'dynamic-import' || path.startsWith('node:')) continue
+        if (external) packages.push(path)
+        else atOnce.add(path)
+      }
+    expect(atOnce.size).toBeGreaterThan(0)
+    expect(packages.filter((path) => ![...ofTheCore, ...(needed[name] ?? [])].includes(path))).toEqual([])
+  },
+)
+
+it('loading an entry of the built package reads at most five files, and the core two', async () => {
   const { metafile } = await build({
     entryPoints: { ...entries, core: 'one-core-file' },
     outdir: 'dist',
@@ -58,5 +64,5 @@ it('loading an entry of the built package reads at most four files, and the core
   }
   expect(loaded('dist/index.js')).toBe(2)
   for (const name of Object.keys(entries))
-    expect({ name, hasFewFiles: loaded(`dist/${name}.js`) <= 4 }).toEqual({ name, hasFewFiles: true })
+    expect({ name, hasFewFiles: loaded(`dist/${name}.js`) <= 5 }).toEqual({ name, hasFewFiles: true })
 })
