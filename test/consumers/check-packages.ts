@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Project } from './project.ts'
 
-const mostBytes = 900 * 1_024
+const mostBytes = 1_100 * 1_024
 const lifecycle = ['preinstall', 'install', 'postinstall', 'prepare']
 
 /** Checks what an install of agent-auth alone brings. */
