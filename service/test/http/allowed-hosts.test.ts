@@ -48,7 +48,7 @@ test('behind a trusted proxy, a Host that lies gets 421, and other headers name 
 test.each(['*', '*.example', 'http://agent-service', 'agent-service:4001', '', 'a b'])(
   'allowedHosts takes no %j',
   async (name) => {
-    const message = 'allowedHosts must be host names without scheme, port or wildcard'
+    const message = 'allowedHosts must be a list of host names without scheme, port or wildcard'
     await expect(createService({ allowedHosts: [name] })).rejects.toThrow(new TypeError(message))
   },
 )

@@ -100,6 +100,6 @@ test('a right secret passes from an address that is slowed down', async () => {
 
 test.each([-1, 11, 1.5, '1'])('trustedProxies takes no %s', async (trustedProxies) => {
   await expect(createService({ trustedProxies: trustedProxies as number })).rejects.toThrow(
-    new RangeError('trustedProxies must be a whole number from 0 to 10'),
+    new TypeError('trustedProxies must be a whole number from 0 to 10'),
   )
 })
