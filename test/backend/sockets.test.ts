@@ -55,7 +55,9 @@ async function socketRig(api: (request: IncomingMessage, response: ServerRespons
     baseUrl,
     proxy,
     fetch: (input, init) =>
-      String(input).startsWith(baseUrl) ? fetch(input, init) : (inProcess ?? fetch)(input, init),
+      (input instanceof Request ? input.url : String(input)).startsWith(baseUrl)
+        ? fetch(input, init)
+        : (inProcess ?? fetch)(input, init),
   })
   const person = inner.browser(backend)
   await person.logIn()

@@ -15,7 +15,7 @@ export interface Issuer {
   /** The subject of the next tokens. Undefined: tokens that are no JWT. */
   subject: string | undefined
   /** Responds to requests to the API. Default: 204. */
-  api: ((init: RequestInit | undefined) => Response) | undefined
+  api: ((init: Pick<RequestInit, 'signal'> | undefined) => Response) | undefined
   /** Delays the responses to refreshes. */
   held: Promise<void> | undefined
 }
@@ -25,12 +25,13 @@ function issuer(): Issuer {
   let issued = 0
   const live = new Set<string>()
   const fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
-    const url = String(input)
+    const url = input instanceof Request ? input.url : String(input)
     if (url === revocationEndpoint) {
       live.delete(new URLSearchParams(String(init?.body)).get('token') ?? '')
       return new Response(null)
     }
-    if (!url.includes('/token?')) return own.api?.(init) ?? new Response(null, { status: 204 })
+    if (!url.includes('/token?'))
+      return own.api?.(input instanceof Request ? input : init) ?? new Response(null, { status: 204 })
     if (url.includes('=refresh_token')) live.delete(JSON.parse(String(init?.body)).refresh_token)
     const { subject } = own
     const access_token = subject ? `${part({ alg: 'none' })}.${part({ sub: subject, n: ++issued })}.x` : `a-${++issued}`

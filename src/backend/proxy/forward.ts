@@ -127,7 +127,7 @@ function send(
   const init = { method: request.method, headers, signal, redirect, window: null } as const
   const url = context.config.baseUrl + target
   const send = apiFetch(context, source)
-  if (!body) return send(url, init)
+  if (!(body instanceof ReadableStream)) return send(url, { ...init, body: body ?? null })
   // The types of fetch do not have this member yet, which a streamed body needs.
   const duplex = { duplex: 'half' } as const
   // A Request, because a stream in the settings is not sent again after a 401.
