@@ -2,9 +2,8 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serverUrl } from '../../../test/support/servers-client.ts'
-import { commandMain } from '../../src/cli/command.ts'
 import type { Client, Service } from '../../src/index.ts'
 import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from '../support/login.ts'
 import { createService } from '../support/start.ts'
@@ -26,6 +25,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
+/** In a process of its own: one that opens the data file of a service in the process of that service releases its locks. */
 function spawned(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     execFile(process.execPath, [command, 'clients', ...args], (error, stdout, stderr) => {
@@ -34,20 +34,11 @@ function spawned(args: string[]): Promise<{ code: number; stdout: string; stderr
   })
 }
 
-/** The same without a process: what it prints as JSON, or its message as an error. */
+/** What it prints as JSON, or its message as an error. */
 async function run<Value>(...args: string[]): Promise<Value> {
-  const printed = { stdout: '', stderr: '' }
-  const spies = (['stdout', 'stderr'] as const).map((name) =>
-    vi.spyOn(process[name], 'write').mockImplementation((text) => {
-      printed[name] += String(text)
-      return true
-    }),
-  )
-  const code = await commandMain(['clients', ...args, '--json', '--data', dataFile]).finally(() => {
-    for (const spy of spies) spy.mockRestore()
-  })
-  if (code !== 0) throw new Error(`${code}: ${printed.stderr}`)
-  return JSON.parse(printed.stdout) as Value
+  const { code, stdout, stderr } = await spawned([...args, '--json', '--data', dataFile])
+  if (code !== 0) throw new Error(`${code}: ${stderr}`)
+  return JSON.parse(stdout) as Value
 }
 
 const newClient = ['--tenant', 'demo', '--name', 'From a shell', '--redirect-uri', redirectUri]
