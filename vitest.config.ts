@@ -23,6 +23,8 @@ const databaseTests = readdirSync(`${root}service/test`, { recursive: true, enco
 
 const config: ViteUserConfig = {
   test: {
+    // More than the cores, because many files wait for leases, deadlines and other processes.
+    maxWorkers: 6,
     globalSetup: ['test/support/missing-programs.ts', 'test/support/servers.ts'],
     // Tests of a program that is missing are skipped. Where CI is set they run, and fail, unless the program is optional there.
     tags: [
