@@ -93,7 +93,6 @@ describe('a Request through the bearer fetch', () => {
         integrity: 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=',
         keepalive: true,
         priority: 'low',
-        targetAddressSpace: 'loopback',
       } as RequestInit
       const shown = (request: Request): Record<string, unknown> => {
         const members: Record<string, unknown> = {}
