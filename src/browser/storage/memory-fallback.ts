@@ -22,7 +22,7 @@ export interface FallbackStorage {
   readonly storage: TokenStorage
   /** Whether records live in memory. */
   isDegraded(): boolean
-  /** Reads the storage again if records live in memory, and nobody has signed in or out in this page since. */
+  /** Reads the storage again if records live in memory, and no user has signed in or out in this page since. */
   tryAgain(): Promise<void>
   /** Removes the record that stays in the storage while records live in memory, so that a reload shows no earlier user. */
   removeLeft(): void
