@@ -174,6 +174,20 @@ describe('bodies and limits', () => {
     expect(rig.seen[0]?.headers.get('content-type')).toBe('application/json')
   })
 
+  test('a short body reaches a custom fetch that knows no Request of this platform', async () => {
+    const rig = await proxyRig(async (request) => new Response(await request.text()))
+    const { fetch: inner } = rig.options
+    const foreign: typeof fetch = async (input, init) => {
+      if (input instanceof Request) throw new TypeError('Failed to parse URL from [object Request]')
+      return (inner ?? fetch)(input, init)
+    }
+    const browser = rig.browser(rig.another({ fetch: foreign }))
+    browser.setCookie(...rig.person.session())
+    const headers = { ...guard, 'content-length': '2' }
+    const answered = await browser.send('/api/items', { method: 'POST', body: '{}', headers })
+    expect({ status: answered.status, text: await answered.text() }).toEqual({ status: 200, text: '{}' })
+  })
+
   test.each([
     ['declared', { 'content-length': '1048577' }],
     ['not declared', {}],
