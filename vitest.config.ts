@@ -64,6 +64,7 @@ function project(
       name,
       include,
       exclude: ['**/node_modules/**', ...exclude],
+      globalSetup: name === 'e2e' ? ['test/support/app-packages.ts'] : [],
       // A worker loads the sources once and not for each file, which halves its work. Nothing is kept in modules.
       isolate: false,
       pool: 'forks',

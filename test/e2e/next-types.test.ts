@@ -1,13 +1,11 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { installPackages } from '../../scripts/install.ts'
+import { afterAll, expect, test } from 'vitest'
 import { bundled, forgetParsed, problemsIn } from '../support/foreign-project.ts'
 
 const adapter = fileURLToPath(new URL('../../examples/node-backend/adapters/next', import.meta.url))
 
-beforeAll(() => installPackages('next'))
 afterAll(forgetParsed)
 
 test('the adapter for Next.js alone compiles with the options of a new Next.js app', () => {

@@ -1,11 +1,9 @@
 import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { installPackages } from '../../scripts/install.ts'
 import { runNode } from './example.ts'
 
 /** `next dev` in a copy of this folder, as deep below the same root: Next writes types and builds beside what it serves. Its packages are linked. */
 export async function runNext(app: string, env: Record<string, string>): Promise<() => Promise<void>> {
-  installPackages('next')
   const copies = join(app, '../../dist')
   await mkdir(copies, { recursive: true })
   const folder = await mkdtemp(join(copies, 'next-'))
