@@ -3,10 +3,9 @@ import type { PendingLogin } from './authorize.ts'
 import { checkAwaited, checkNames } from './config/check-options.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { createGrant, type Grant } from './grant.ts'
-import { attempt } from './internal/attempt.ts'
 import { systemClock } from './internal/clock.ts'
 import { maxLoginMs } from './internal/limits.ts'
-import { ownMembers, present } from './internal/plain-object.ts'
+import { attempt, ownMembers, present } from './internal/plain-object.ts'
 import { isTemporary, remedyFor } from './oauth-error-codes.ts'
 
 const protocolNames: readonly string[] = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']

@@ -1,4 +1,4 @@
-import { attempt } from '../internal/attempt.ts'
+import { attempt } from '../internal/plain-object.ts'
 import { readAtMost } from '../internal/read-at-most.ts'
 import { sleep } from '../internal/timeouts.ts'
 import { forbidden, type TargetOf } from './targets.ts'

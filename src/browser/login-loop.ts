@@ -1,6 +1,6 @@
 import { AgentAuthError } from '../errors.ts'
 import { automaticLoginWindowMs, maxAutomaticLogins, minLoginLifeMs, sameCauseMs } from '../internal/limits.ts'
-import { bounded } from '../storage/time-limits.ts'
+import { bounded } from '../storage/lock.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 
 const key = 'agent-auth:automatic'

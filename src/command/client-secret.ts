@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { invalid } from '../config/invalid.ts'
-import { attempt } from '../internal/attempt.ts'
+import { attempt } from '../internal/plain-object.ts'
 import { isOpenToOthers } from '../node/private-file.ts'
 
 export interface SecretSource {

@@ -1,5 +1,5 @@
 import { type ClientAuth, None } from 'oauth4webapi'
-import { attempt } from '../internal/attempt.ts'
+import { attempt } from '../internal/plain-object.ts'
 import { invalid } from './invalid.ts'
 import { isBrowser } from './service-url.ts'
 

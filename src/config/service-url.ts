@@ -1,4 +1,4 @@
-import { attempt } from '../internal/attempt.ts'
+import { attempt } from '../internal/plain-object.ts'
 import { invalid } from './invalid.ts'
 
 /**

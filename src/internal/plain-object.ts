@@ -1,5 +1,3 @@
-import { attempt } from './attempt.ts'
-
 /** Has no members, and no prototype with any. V8 makes an object whose prototype is null a hash table, which is slow. */
 const bare = Object.freeze(Object.create(null))
 
@@ -32,4 +30,13 @@ export function objectOf(value: unknown): Record<string, unknown> | undefined {
 export function parseObject(text: string): Record<string, unknown> | undefined {
   const value = objectOf(attempt((): unknown => JSON.parse(text)))
   return value && ownMembers(value)
+}
+
+/** Returns the result of a parser, or undefined if it throws, because its error quotes the text. */
+export function attempt<T>(parse: () => T): T | undefined {
+  try {
+    return parse()
+  } catch {
+    return undefined
+  }
 }

@@ -1,5 +1,5 @@
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { maxTimerMs } from './limits.ts'
+import { firstBackoffMs, maxBackoffMs, maxTimerMs } from './limits.ts'
 
 /**
  * Runs a task and aborts its signal at the deadline. Settles then even if the task does not. Rejects with `timeout`, or with `aborted` if
@@ -54,6 +54,21 @@ export function sleep(waitMs: number, signal?: AbortSignal | null): Promise<void
     timer = setTimeout(resolve, Math.min(waitMs, maxTimerMs))
   })
   return abortable(wait, signal).finally(() => clearTimeout(timer))
+}
+
+/**
+ * Returns a random wait between half of a cap and the cap, which doubles with each failure from `firstBackoffMs`, 500 ms, to
+ * `maxBackoffMs`, 30 s. `failures` counts from 1.
+ */
+export function backoffMs(failures: number): number {
+  const capMs = Math.min(firstBackoffMs * 2 ** (failures - 1), maxBackoffMs)
+  return capMs * (1 - randomFraction() / 2)
+}
+
+/** Returns a random number from 0 up to, but not including, 1. */
+export function randomFraction(): number {
+  const [value = 0] = crypto.getRandomValues(new Uint32Array(1))
+  return value / 2 ** 32
 }
 
 /** Resolves to whether the work succeeded. Any error means that it did not. */

@@ -10,9 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { attempt } from '../internal/attempt.ts'
-import { randomFraction } from '../internal/backoff.ts'
-import { sleep } from '../internal/timeouts.ts'
+import { attempt } from '../internal/plain-object.ts'
+import { randomFraction, sleep } from '../internal/timeouts.ts'
 import { maxFilePauseMs, maxFileWaitMs, staleFileMs } from './limits.ts'
 import { checkFolder, createFolder, type Trusted } from './private-file.ts'
 import { unchangedMs } from './unchanged.ts'

@@ -1,5 +1,5 @@
-import { randomFraction } from '../internal/backoff.ts'
 import type { Clock } from '../internal/clock.ts'
+import { randomFraction } from '../internal/timeouts.ts'
 import type { SessionRecord } from './record.ts'
 
 /** How long before its end a token is refreshed, or a tenth of its life if that is shorter. */

@@ -1,6 +1,5 @@
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
-import { backoffMs } from '../internal/backoff.ts'
-import { abortable, sleep } from '../internal/timeouts.ts'
+import { abortable, backoffMs, sleep } from '../internal/timeouts.ts'
 import { type CurrentRecord, freshness } from './decide-call.ts'
 import { loginRequiredOrChanged } from './errors.ts'
 import { refreshUnderLock } from './refresh.ts'

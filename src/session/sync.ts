@@ -4,8 +4,7 @@ import type { Clock } from '../internal/clock.ts'
 import { succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
 import type { SessionMemory } from './memory.ts'
-import { type Merged, merge } from './merge.ts'
-import { isLeftAlone, isRecord, type SessionRecord, type Stored } from './record.ts'
+import { isLeftAlone, isRecord, type Merged, merge, type SessionRecord, type Stored } from './record.ts'
 import { isPromise, type SessionStore } from './store.ts'
 
 /** How long an asynchronous storage is not read again while a session has tokens. */

@@ -1,4 +1,6 @@
-import { abortable } from '../internal/timeouts.ts'
+import { AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { maxStorageOperationMs } from '../internal/limits.ts'
+import { abortable, succeeds, withTimeout } from '../internal/timeouts.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 interface LockOptions {
@@ -41,5 +43,75 @@ export function inProcessLock<T>(
     if (names.get(name) === tail) names.delete(name)
   })
   names.set(name, tail)
+  return work
+}
+
+/** Runs one storage operation. Rejects with `storage_failed` if it fails or takes too long (`maxStorageOperationMs`, 5 s). */
+export function bounded<T>(operation: () => Promise<T>): Promise<T> {
+  return withTimeout(maxStorageOperationMs, operation()).catch((error) => {
+    throw storageErrorOf(error)
+  })
+}
+
+/** Keeps the error of a storage of this library, which says more. Replaces any other, because it may quote the record. */
+export function storageErrorOf(error: unknown): AgentAuthError {
+  return isAgentAuthError(error) && ['storage_failed', 'config_invalid'].includes(error.code) ? error : storageFailed()
+}
+
+export function storageFailed(): AgentAuthError {
+  return new AgentAuthError(
+    'storage_failed',
+    'The storage failed or did not respond in time. Check the storage, then try again.',
+    { retryable: true },
+  )
+}
+
+export interface LockWait {
+  readonly maxWaitMs: number
+  /** Makes the error of a lock that was not acquired in time. */
+  readonly timedOut: () => AgentAuthError
+}
+
+/**
+ * Runs the task inside the lock's own callback, because a storage with leases knows by that which lock a write belongs to.
+ * A lock that is lost during the task does not end it, because the task has its own time-outs. Rejects as the task does, with
+ * `timedOut()`, or as `storageErrorOf` says if the lock ends before the task starts.
+ */
+export async function runLocked<T>(
+  storage: TokenStorage,
+  name: string,
+  task: () => Promise<T>,
+  { maxWaitMs, timedOut }: LockWait,
+): Promise<T> {
+  const waiting = new AbortController()
+  const { signal } = waiting
+  // A member, because a promise of a promise would wait for the task.
+  const run: { work?: Promise<T> } = {}
+  let start = (): void => {}
+  const started = new Promise<void>((resolve) => {
+    start = resolve
+  })
+  const runTask = async (): Promise<void> => {
+    // A storage that ignores the signal must not run a task after its caller gave up.
+    if (signal.aborted) return
+    run.work = task()
+    start()
+    await succeeds(run.work)
+  }
+  const lock = async (): Promise<void> => withLock(storage, name, runTask, { signal })
+  let failure: unknown
+  const released = lock().catch((error) => {
+    failure = error
+  })
+  await withTimeout(maxWaitMs, Promise.race([started, released])).catch(() => {
+    waiting.abort()
+    throw timedOut()
+  })
+  const { work } = run
+  // The lock was not acquired.
+  if (!work) throw storageErrorOf(failure)
+  await succeeds(work)
+  // The result counts even if the lock is lost, or never released.
+  await succeeds(withTimeout(maxStorageOperationMs, released))
   return work
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Merged, type Mine, merge } from '../../src/session/merge.ts'
-import type { SessionRecord, Stored } from '../../src/session/record.ts'
+import { type Merged, type Mine, merge, type SessionRecord, type Stored } from '../../src/session/record.ts'
 
 const record = (id: string, rev: number, signedInAtMs: number): SessionRecord => ({
   id,

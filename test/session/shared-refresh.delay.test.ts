@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { backoffMs } from '../../src/internal/backoff.ts'
+import { backoffMs } from '../../src/internal/timeouts.ts'
 
 test('the waits of 160 clients fill half to all of a cap that doubles from 0.5 s to 30 s', () => {
   const clients = Array.from({ length: 160 }, () => Array.from({ length: 8 }, (_, index) => backoffMs(index + 1)))

@@ -1,4 +1,3 @@
-// Also tests src/internal/backoff.ts.
 import { createBearerFetch } from 'agent-auth'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { AgentAuthError, type AgentAuthErrorCode } from '../../src/errors.ts'
+import { bounded, runLocked, storageErrorOf } from '../../src/storage/lock.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
-import { bounded, runLocked, storageErrorOf } from '../../src/storage/time-limits.ts'
 import type { TokenStorage } from '../../src/storage/token-storage.ts'
 import { codeOf } from '../support/session-rig.ts'
 import { flush, type VirtualTime, virtualTime } from '../support/virtual-time.ts'

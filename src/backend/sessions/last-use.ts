@@ -1,7 +1,7 @@
 import type { Clock } from '../../internal/clock.ts'
 import { succeeds, withTimeout } from '../../internal/timeouts.ts'
 import type { SessionRecord } from '../../session/record.ts'
-import { bounded } from '../../storage/time-limits.ts'
+import { bounded } from '../../storage/lock.ts'
 import { removeOldest } from './live-sessions.ts'
 import type { LockedStorage } from './watched-storage.ts'
 

@@ -1,5 +1,5 @@
 import { checkNames } from '../../config/check-options.ts'
-import { attempt } from '../../internal/attempt.ts'
+import { attempt } from '../../internal/plain-object.ts'
 import type { BrowserStorage } from '../options.ts'
 import { webLock } from './web-lock.ts'
 

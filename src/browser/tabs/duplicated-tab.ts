@@ -1,5 +1,5 @@
-import { attempt } from '../../internal/attempt.ts'
 import { tabReleaseMs } from '../../internal/limits.ts'
+import { attempt } from '../../internal/plain-object.ts'
 import { succeeds } from '../../internal/timeouts.ts'
 
 const tabKey = 'agent-auth:tab'

@@ -1,4 +1,3 @@
-import { randomFraction } from '../../internal/backoff.ts'
 import {
   databaseTimeoutMs,
   firstLeasePauseMs,
@@ -7,7 +6,7 @@ import {
   maxLeasePauseMs,
   maxLockMs,
 } from '../../internal/limits.ts'
-import { abortable, sleep, withTimeout } from '../../internal/timeouts.ts'
+import { abortable, randomFraction, sleep, withTimeout } from '../../internal/timeouts.ts'
 
 /** The lease of one task. `owner` is new for each task. The task has the lock as long as the database holds this owner. */
 export interface Lease {

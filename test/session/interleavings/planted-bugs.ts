@@ -5,7 +5,7 @@ export const plantedBugs: readonly (PlantedBug & { readonly title: string; reado
   {
     title: 'a missing record does not end a session',
     scenario: 'a sign-out elsewhere during a refresh',
-    file: 'merge.ts',
+    file: 'record.ts',
     from: "return record ? 'end' : 'keep'",
     to: "return 'keep'",
   },
@@ -61,7 +61,7 @@ export const plantedBugs: readonly (PlantedBug & { readonly title: string; reado
   {
     title: 'each page takes its own sign-in for the later one',
     scenario: 'two sign-ins race',
-    file: 'merge.ts',
+    file: 'record.ts',
     from: 'signInMs(record) > signInMs(other)',
     to: 'true',
   },
