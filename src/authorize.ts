@@ -1,10 +1,8 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
-import { checkNames } from './config/check-options.ts'
-import { invalid } from './config/invalid.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { base64url } from './internal/base64url.ts'
-import { present, redacted } from './internal/plain-object.ts'
+import { checkNames, invalid, present, redacted } from './internal/values.ts'
 import { sameOriginPath } from './return-url.ts'
 
 /** A login whose callback has not come: plain and serialisable. Store it where only this user's browser or session can read it. */

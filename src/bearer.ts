@@ -1,12 +1,11 @@
 import { type Call, callOf } from './bearer/call.ts'
 import { refusesRetry } from './bearer/challenge.ts'
 import { allowedTargets, type BearerTargets, forbidden, hasUserInfo, pageUrl, type TargetOf } from './bearer/targets.ts'
-import { checkNames } from './config/check-options.ts'
-import { invalid } from './config/invalid.ts'
 import { isAgentAuthError } from './errors.ts'
-import { discardBody } from './internal/discard-body.ts'
 import { abortedError } from './internal/timeouts.ts'
+import { checkNames, invalid } from './internal/values.ts'
 import type { AccessTokenSource } from './session.ts'
+import { discardBody } from './token-endpoint/response.ts'
 import { isTokenText } from './tokens.ts'
 
 /** The options of `createBearerFetch`. */

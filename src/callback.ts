@@ -1,11 +1,10 @@
 import { validateAuthResponse } from 'oauth4webapi'
 import type { PendingLogin } from './authorize.ts'
-import { checkAwaited, checkNames } from './config/check-options.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { createGrant, type Grant } from './grant.ts'
 import { systemClock } from './internal/clock.ts'
 import { maxLoginMs } from './internal/limits.ts'
-import { attempt, ownMembers, present } from './internal/plain-object.ts'
+import { attempt, checkAwaited, checkNames, ownMembers, present } from './internal/values.ts'
 import { isTemporary, remedyFor } from './oauth-error-codes.ts'
 
 const protocolNames: readonly string[] = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']

@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose/jwt/decode'
-import { attempt, ownMembers, present } from './internal/plain-object.ts'
+import { attempt, ownMembers, present } from './internal/values.ts'
 
 /** What an access token says about its user. Fit for display, never for a decision about access: it is not verified. */
 export interface TokenClaims {

@@ -1,11 +1,9 @@
-import type { ClientAuth } from 'oauth4webapi'
-import { checkNames } from './config/check-options.ts'
-import { clientCredentials, publicClient } from './config/client-authentication.ts'
-import { invalid } from './config/invalid.ts'
-import { checkServiceUrl } from './config/service-url.ts'
+import { type ClientAuth, None } from 'oauth4webapi'
 import type { AuthEvent } from './events.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
 import { defaultTimeoutMs, maxTimeoutMs } from './internal/limits.ts'
+import { attempt, checkNames, invalid } from './internal/values.ts'
+import { checkServiceUrl, isBrowser } from './service-url.ts'
 
 /** Below a second a slow network never succeeds. */
 const minTimeoutMs = 1_000
@@ -179,7 +177,7 @@ export function configFrom(options: AuthConfigOptions, credentials?: ClientAuth)
     issuerParameter,
     timeoutMs,
     clock: options.clock ?? systemClock,
-    authenticate: credentials ?? publicClient,
+    authenticate: credentials ?? None(),
     // Called without a receiver, because some platforms reject a fetch with another one than the global object.
     fetch: (input, init) => (injected ?? fetch)(input, init),
     emit(event) {
@@ -212,4 +210,32 @@ function checkValues({ clientId, dialect, issuer, issuerParameter, scope, timeou
 function checkAuthUrl(authUrl: string): void {
   const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []
   if (path) invalid(`authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`)
+}
+
+/**
+ * Returns the authentication of a confidential client, HTTP Basic of RFC 6749 section 2.3.1, and undefined for a public one. `form` escapes
+ * only what is outside of the unreserved characters, so that an ordinary id and secret are the same for servers that decode and for those
+ * that do not. `ClientSecretBasic` of oauth4webapi escapes more. Throws `config_invalid`.
+ */
+export function clientCredentials({
+  clientSecret,
+  basicEncoding = 'form',
+}: Pick<AuthConfigOptions, 'clientSecret' | 'basicEncoding'>): ClientAuth | undefined {
+  if (clientSecret === undefined) return undefined
+  if (typeof clientSecret !== 'string' || !clientSecret)
+    invalid('clientSecret is empty or no text. Set it or remove it')
+  if (attempt(() => escapeReserved(clientSecret)) === undefined) invalid('clientSecret has half a character')
+  if (basicEncoding !== 'form' && basicEncoding !== 'raw') invalid('basicEncoding must be form or raw')
+  if (isBrowser() && /jsdom|HappyDOM/i.test(globalThis.navigator?.userAgent))
+    invalid('this test runs in jsdom or happy-dom, a browser without a secret. Add // @vitest-environment node to it')
+  if (isBrowser()) invalid('a browser cannot keep a clientSecret. Use a public client or a backend')
+  const encode = basicEncoding === 'raw' ? String : escapeReserved
+  return (_server, { client_id: clientId }, _body, headers) => {
+    const bytes = new TextEncoder().encode(`${encode(clientId)}:${encode(clientSecret)}`)
+    headers.set('authorization', `Basic ${btoa(String.fromCharCode(...bytes))}`)
+  }
+}
+
+function escapeReserved(text: string): string {
+  return encodeURIComponent(text).replace(/[!*'()]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 }

@@ -1,5 +1,5 @@
-import { checkNames } from './config/check-options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
+import { checkNames } from './internal/values.ts'
 import { sameOriginPath } from './return-url.ts'
 
 /** The options of `endSessionUrl`. */

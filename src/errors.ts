@@ -1,5 +1,3 @@
-import { present } from './internal/plain-object.ts'
-
 /**
  * The codes of all failures. Branch on them, because messages can change. docs/errors.md has a section for each, which says whether
  * it is `retryable`.
@@ -91,7 +89,9 @@ export class AgentAuthError extends Error {
     { retryable = false, status, details }: AgentAuthErrorOptions = {},
   ) {
     super(message)
-    Object.assign(this, present({ code, retryable, status, details }))
+    Object.assign(this, { code, retryable })
+    if (status !== undefined) Object.assign(this, { status })
+    if (details) Object.assign(this, { details })
     // Not enumerable, so that a printed error shows only what helps.
     Object.defineProperties(this, { name: { value: 'AgentAuthError' }, [marker]: {} })
   }

@@ -1,9 +1,9 @@
 import { authorizationCodeGrantRequest } from 'oauth4webapi'
-import { checkNames, checkSignal } from './config/check-options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { type Grant, type GrantContent, grantContent } from './grant.ts'
 import { abortable, abortedError, backoffMs, sleep } from './internal/timeouts.ts'
+import { checkNames, checkSignal } from './internal/values.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
 

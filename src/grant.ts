@@ -1,5 +1,5 @@
 import type { PendingLogin } from './authorize.ts'
-import { present, redacted } from './internal/plain-object.ts'
+import { present, redacted } from './internal/values.ts'
 import type { Tokens } from './tokens.ts'
 
 declare const brand: unique symbol

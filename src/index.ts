@@ -17,7 +17,6 @@ export { exchangeCode } from './exchange.ts'
 export type { Grant } from './grant.ts'
 export type { Clock } from './internal/clock.ts'
 export { type PendingLogins, pendingLogins } from './pending-logins.ts'
-export { refreshTokens } from './refresh.ts'
 export type { SessionEndReason, SessionState } from './session/memory.ts'
 export {
   type AccessTokenSource,
@@ -30,4 +29,5 @@ export {
 export { type EncryptedStorageOptions, type EncryptionKey, encryptedStorage } from './storage/encrypted-storage.ts'
 export { memoryStorage } from './storage/memory.ts'
 export type { MaybePromise, TokenStorage } from './storage/token-storage.ts'
+export { refreshTokens } from './token-endpoint.ts'
 export type { Tokens } from './tokens.ts'

@@ -1,11 +1,18 @@
 import { isState, type PendingLogin } from './authorize.ts'
 import { isPendingLogin, loginNotFound } from './callback.ts'
-import { checkAwaited, checkMethods, checkNames, recordMethods } from './config/check-options.ts'
-import { invalid } from './config/invalid.ts'
 import { AgentAuthError } from './errors.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
 import { maxLoginMs } from './internal/limits.ts'
-import { attempt, ownMembers, redacted } from './internal/plain-object.ts'
+import {
+  attempt,
+  checkAwaited,
+  checkMethods,
+  checkNames,
+  invalid,
+  ownMembers,
+  recordMethods,
+  redacted,
+} from './internal/values.ts'
 import { bounded, runLocked, storageFailed } from './storage/lock.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 

@@ -1,4 +1,4 @@
-import { attempt } from './internal/plain-object.ts'
+import { attempt } from './internal/values.ts'
 
 /**
  * Returns the path to which a user returns after a login. It prevents open redirects: it reduces `returnTo` to path, query and hash, or

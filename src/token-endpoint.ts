@@ -1,14 +1,47 @@
-import { allowInsecureRequests, customFetch, type TokenEndpointRequestOptions } from 'oauth4webapi'
-import type { AuthConfig } from './config.ts'
-import { isAgentAuthError } from './errors.ts'
+import {
+  allowInsecureRequests,
+  customFetch,
+  refreshTokenGrantRequest,
+  type TokenEndpointRequestOptions,
+} from 'oauth4webapi'
+import { type AuthConfig, checkConfig } from './config.ts'
+import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
-import { attempt, present } from './internal/plain-object.ts'
 import { abortedError, withDeadline } from './internal/timeouts.ts'
 import { wasNotSent } from './internal/unconnected.ts'
+import { attempt, checkAwaited, checkNames, checkSignal, ownMembers, present } from './internal/values.ts'
 import { classify, type GrantType, type TokenResult, tokenError } from './token-endpoint/classify-failure.ts'
 import { inServiceDialect, type WireRequest } from './token-endpoint/dialect.ts'
 import { readTokenResponse } from './token-endpoint/response.ts'
 import { type Tokens, tokensFromResponse } from './tokens.ts'
+
+/**
+ * Sends one refresh and returns the new Tokens. The refresh token and the scope stay if the response leaves them out. A refresh
+ * token that was kept as text is enough: `{ refreshToken }`, and the result is for `signIn` of a session. A session adds the
+ * sharing of one refresh, retries and storage. Rejects with `login_required` without a refresh token,
+ * `grant_rejected`, `client_rejected`, `config_invalid`, `response_invalid`, `response_too_large`,
+ * `temporarily_unavailable`, `timeout` or `aborted`. Specification section 5.2, RFC 6749 section 6.
+ */
+export async function refreshTokens(
+  config: AuthConfig,
+  tokens: Partial<Tokens>,
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<Tokens> {
+  checkConfig('refreshTokens', config)
+  const { signal } = checkNames('refreshTokens', options, ['signal'])
+  checkSignal(signal)
+  checkAwaited('tokens', tokens)
+  const previous = ownMembers(tokens)
+  const { refreshToken } = previous
+  if (!refreshToken) throw new AgentAuthError('login_required', 'There is no refresh token. Start a login.')
+  return requestTokens(config, {
+    grant: 'refresh_token',
+    send: (server, client, authenticate, options) =>
+      refreshTokenGrantRequest(server, client, authenticate, refreshToken, options),
+    previous,
+    signal,
+  })
+}
 
 export interface TokenRequest {
   readonly grant: GrantType

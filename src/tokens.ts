@@ -1,5 +1,5 @@
 import { readClaims } from './claims.ts'
-import { ownMembers, present, redacted } from './internal/plain-object.ts'
+import { ownMembers, present, redacted } from './internal/values.ts'
 
 /** The longest token that is used, in characters, because servers limit the size of a header. */
 const maxTokenLength = 16_384

@@ -1,5 +1,5 @@
-import { invalid } from '../config/invalid.ts'
 import { maxPageRows } from '../internal/limits.ts'
+import { invalid } from '../internal/values.ts'
 import { type ApiCall, callApi } from './call.ts'
 import {
   type AgentApiOptions,

@@ -1,9 +1,7 @@
-import { checkNames, checkSignal } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
-import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type Clock, systemClock } from '../internal/clock.ts'
 import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
-import { objectOf, ownMembers, present } from '../internal/plain-object.ts'
+import { checkNames, checkSignal, invalid, objectOf, ownMembers, present } from '../internal/values.ts'
+import { checkApiUrl, checkServiceUrl } from '../service-url.ts'
 
 /** What can be set for all calls, and again for one. */
 export interface CallLimits {

@@ -1,6 +1,6 @@
 import { maxRefusalBytes } from '../internal/limits.ts'
-import { objectOf, parseObject } from '../internal/plain-object.ts'
-import { readTextAtMost } from '../internal/read-at-most.ts'
+import { objectOf, parseObject } from '../internal/values.ts'
+import { readTextAtMost } from '../token-endpoint/response.ts'
 import type { AgentApiError, ReceivedResponse, ValidationFault } from './error.ts'
 import { type Effect, type Failure, failureOf } from './failure.ts'
 

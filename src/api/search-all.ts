@@ -1,5 +1,5 @@
-import { invalid } from '../config/invalid.ts'
 import { abortedError } from '../internal/timeouts.ts'
+import { invalid } from '../internal/values.ts'
 import { AgentApiError } from './error.ts'
 import type { Found } from './resources.ts'
 

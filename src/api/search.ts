@@ -1,5 +1,4 @@
-import { checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
+import { checkNames, invalid } from '../internal/values.ts'
 
 /** The columns by which parent agents can be filtered and sorted. Specification section 4.2. */
 export type ParentAgentColumn =

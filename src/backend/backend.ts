@@ -1,5 +1,5 @@
-import { invalid } from '../config/invalid.ts'
 import { isAgentAuthError } from '../errors.ts'
+import { invalid } from '../internal/values.ts'
 import type { BackendContext } from './context.ts'
 import { backendContext } from './create-context.ts'
 import { csrfHeader } from './csrf.ts'

@@ -1,6 +1,6 @@
-import { invalid } from '../config/invalid.ts'
 import type { AuthConfig } from '../config.ts'
 import { base64url } from '../internal/base64url.ts'
+import { invalid } from '../internal/values.ts'
 
 /**
  * One cookie of the backend. The same descriptor sets and removes it: a browser finds the cookie by name, host and path, and ignores

@@ -1,4 +1,4 @@
-import { attempt } from '../internal/plain-object.ts'
+import { attempt } from '../internal/values.ts'
 import type { ErrorBody } from './responses.ts'
 
 /** The header that another site can send only after a CORS preflight, which the backend never allows. */

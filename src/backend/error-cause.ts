@@ -1,5 +1,5 @@
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
-import { attempt, present } from '../internal/plain-object.ts'
+import { attempt, present } from '../internal/values.ts'
 
 /** A chain of causes may be endless. */
 const maxWrappedCauses = 2

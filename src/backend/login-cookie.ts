@@ -1,7 +1,7 @@
 import type { PendingLogin } from '../authorize.ts'
-import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
 import { base64url } from '../internal/base64url.ts'
+import { invalid } from '../internal/values.ts'
 import type { EncryptionKeys } from '../storage/jwe.ts'
 import type { BackendContext } from './context.ts'
 import { type CookieKind, cookieLine, readCookies } from './cookies.ts'

@@ -1,6 +1,6 @@
-import { attempt } from '../internal/plain-object.ts'
-import { readAtMost } from '../internal/read-at-most.ts'
 import { sleep } from '../internal/timeouts.ts'
+import { attempt } from '../internal/values.ts'
+import { readAtMost } from '../token-endpoint/response.ts'
 import { forbidden, type TargetOf } from './targets.ts'
 
 type Sending = Parameters<typeof fetch>

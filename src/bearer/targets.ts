@@ -1,6 +1,6 @@
-import { invalid } from '../config/invalid.ts'
-import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { AgentAuthError } from '../errors.ts'
+import { invalid } from '../internal/values.ts'
+import { checkApiUrl, checkServiceUrl } from '../service-url.ts'
 
 /** The URLs that may receive the token: those under one base URL, or all of the listed origins. */
 export type BearerTargets =

@@ -1,4 +1,4 @@
-import { attempt } from '../internal/plain-object.ts'
+import { attempt } from '../internal/values.ts'
 
 /** How a login starts: by a redirect of the page or in a popup. The `state` says it, so that the callback's URL is enough. */
 export type LoginMode = 'redirect' | 'popup'

@@ -1,5 +1,5 @@
-import { isLoopback } from '../config/service-url.ts'
 import type { AuthEvent } from '../events.ts'
+import { isLoopback } from '../service-url.ts'
 
 /** Returns the listener of a developer's page without `onEvent`: it writes once to the console what no call can throw. */
 export function consoleListener(): ((event: AuthEvent) => void) | undefined {

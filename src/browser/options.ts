@@ -1,6 +1,5 @@
-import { checkMethods, checkNames, checkSignal, checkStorage, recordMethods } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
 import { type AuthConfigOptions, authOptionNames } from '../config.ts'
+import { checkMethods, checkNames, checkSignal, checkStorage, invalid, recordMethods } from '../internal/values.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { LoginMode } from './callback-url.ts'
 import type { PopupLogin } from './popup.ts'

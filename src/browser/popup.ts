@@ -1,14 +1,12 @@
 import { createLogin } from '../authorize.ts'
 import { readCallback } from '../callback.ts'
-import { checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
 import type { AuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { Grant } from '../grant.ts'
 import { randomText } from '../internal/base64url.ts'
 import { defaultPopupMs, maxHandOverMs, popupCheckMs, popupCloseMs } from '../internal/limits.ts'
-import { attempt } from '../internal/plain-object.ts'
 import { abortable, sleep, withDeadline, withTimeout } from '../internal/timeouts.ts'
+import { attempt, checkNames, invalid } from '../internal/values.ts'
 import { markedState } from './callback-url.ts'
 
 /** The options of `popupLogin`. */

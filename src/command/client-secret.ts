@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { invalid } from '../config/invalid.ts'
-import { attempt } from '../internal/plain-object.ts'
+import { attempt, invalid } from '../internal/values.ts'
 import { isOpenToOthers } from '../node/private-file.ts'
 
 export interface SecretSource {

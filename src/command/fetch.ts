@@ -1,7 +1,7 @@
 import { text as textOf } from 'node:stream/consumers'
 import { createBearerFetch } from '../bearer.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { attempt } from '../internal/plain-object.ts'
+import { attempt } from '../internal/values.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
 import { escaped } from './escaped.ts'
 import { openProfile, openStorage } from './profile.ts'

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
-import { discardBody } from '../internal/discard-body.ts'
 import { unconnectedCode } from '../internal/unconnected.ts'
+import { discardBody } from '../token-endpoint/response.ts'
 
 /** How long a login waits for a sign that its authorization server runs, in milliseconds. */
 const reachMs = 3_000

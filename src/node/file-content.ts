@@ -1,4 +1,4 @@
-import { attempt } from '../internal/plain-object.ts'
+import { attempt } from '../internal/values.ts'
 import { refuse } from './private-file.ts'
 
 /** A lease in a file. It holds as long as its owner goes on to renew it. */

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
-import { checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
 import { isAgentAuthError } from '../errors.ts'
+import { checkNames, invalid } from '../internal/values.ts'
 import type { Lease } from '../storage/shared/lease.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { type FileLease, formatLeases, formatRecords, parseLeases, parseRecords } from './file-content.ts'

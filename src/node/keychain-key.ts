@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
 import { randomText } from '../internal/base64url.ts'
+import { invalid } from '../internal/values.ts'
 import type { SharedStorage } from '../storage/shared/leased-storage.ts'
 import { createFolder, fileFailure } from './private-file.ts'
 

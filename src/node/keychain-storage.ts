@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
-import { checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
+import { checkNames, invalid } from '../internal/values.ts'
 import type { SharedStorage } from '../storage/shared/leased-storage.ts'
 import { fileStorage } from './file-storage.ts'
 import { type KeychainKey, type Keyring, keychainKey } from './keychain-key.ts'

@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { attempt } from '../internal/plain-object.ts'
 import { randomFraction, sleep } from '../internal/timeouts.ts'
+import { attempt } from '../internal/values.ts'
 import { maxFilePauseMs, maxFileWaitMs, staleFileMs } from './limits.ts'
 import { checkFolder, createFolder, type Trusted } from './private-file.ts'
 import { unchangedMs } from './unchanged.ts'

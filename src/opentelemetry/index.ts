@@ -9,7 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { BackendEvent } from '../backend/events.ts'
-import { checkMethods, checkNames } from '../config/check-options.ts'
+import { checkMethods, checkNames } from '../internal/values.ts'
 
 /** The options of `createTelemetry`. */
 export interface TelemetryOptions {

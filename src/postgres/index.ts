@@ -1,6 +1,5 @@
-import { checkMethods, checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
 import { maxStatementRepeats, maxTableNameLength, sweepEveryMs } from '../internal/limits.ts'
+import { checkMethods, checkNames, invalid } from '../internal/values.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
 import { checkTtlMs } from '../storage/shared/options.ts'

@@ -13,9 +13,8 @@ import {
 import type { BackendClientSession, BackendClientState } from '../backend/client/session.ts'
 import type { BrowserAuth } from '../browser/auth.ts'
 import type { TokenClaims } from '../claims.ts'
-import { checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
+import { checkNames, invalid } from '../internal/values.ts'
 
 /** What `AuthProvider` needs of the result of `createBrowserAuth` or `createBackendClient`. */
 export interface PageAuth extends Pick<BrowserAuth, 'ready' | 'signIn' | 'signOut' | 'fetch'> {

@@ -8,8 +8,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
+import { checkNames, invalid } from '../internal/values.ts'
 import { useAuth } from './auth-provider.ts'
 
 /** The props that `RequireSession` passes to its `fallback`. */

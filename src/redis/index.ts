@@ -1,6 +1,6 @@
-import { checkMethods, checkNames } from '../config/check-options.ts'
 import { slotMoveLimits } from '../internal/limits.ts'
 import { sleep } from '../internal/timeouts.ts'
+import { checkMethods, checkNames } from '../internal/values.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
 import { checkTtlMs } from '../storage/shared/options.ts'

@@ -1,6 +1,6 @@
-import { checkNames } from '../config/check-options.ts'
 import { isAgentAuthError } from '../errors.ts'
 import { abortable, abortedError } from '../internal/timeouts.ts'
+import { checkNames } from '../internal/values.ts'
 import { type CurrentRecord, decide, freshness, type Wanted } from './decide-call.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
 import type { SessionMemory } from './memory.ts'

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../config.ts'
-import { present } from '../internal/plain-object.ts'
+import { present } from '../internal/values.ts'
 import { lifeOf } from '../tokens.ts'
 import { type CurrentRecord, drawMarginMs } from './decide-call.ts'
 import type { SessionRecord } from './record.ts'

@@ -1,5 +1,4 @@
-import { invalid } from '../config/invalid.ts'
-import { attempt, objectOf, ownMembers, parseObject } from '../internal/plain-object.ts'
+import { attempt, invalid, objectOf, ownMembers, parseObject } from '../internal/values.ts'
 import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 
 /** One user's tokens as stored: `id` identifies the sign-in, `rev` is the revision, which rises by one with each refresh. */

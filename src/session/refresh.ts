@@ -1,7 +1,7 @@
 import { isAgentAuthError } from '../errors.ts'
 import { maxTimeoutMs } from '../internal/limits.ts'
 import { sleep } from '../internal/timeouts.ts'
-import { refreshTokens } from '../refresh.ts'
+import { refreshTokens } from '../token-endpoint.ts'
 import type { Tokens } from '../tokens.ts'
 import { type CurrentRecord, freshness } from './decide-call.ts'
 import { loginRequiredOrChanged, sessionEnded } from './errors.ts'

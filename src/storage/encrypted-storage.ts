@@ -1,8 +1,6 @@
-import { checkNames, checkStorage } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
 import { encryptionKeyBytes } from '../internal/limits.ts'
-import { attempt } from '../internal/plain-object.ts'
+import { attempt, checkNames, checkStorage, invalid } from '../internal/values.ts'
 import type { EncryptionKeys } from './jwe.ts'
 import type { TokenStorage } from './token-storage.ts'
 

@@ -1,4 +1,4 @@
-import { invalid } from '../config/invalid.ts'
+import { invalid } from '../internal/values.ts'
 
 /** A service of the package agent-service, as far as tests of an app need it. */
 export interface RunningService {

@@ -1,5 +1,5 @@
-import { invalid } from '../config/invalid.ts'
 import type { Clock } from '../internal/clock.ts'
+import { invalid } from '../internal/values.ts'
 
 /** A clock that moves only when a test says so. Pass it as `clock` to `createAuthConfig`. */
 export interface TestClock extends Clock {

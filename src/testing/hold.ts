@@ -1,4 +1,4 @@
-import { invalid } from '../config/invalid.ts'
+import { invalid } from '../internal/values.ts'
 
 /** Requests that wait until the test releases them. */
 export interface HeldRequests {

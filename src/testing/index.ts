@@ -1,5 +1,4 @@
-import { checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
+import { checkNames, invalid } from '../internal/values.ts'
 import { caseOf, type StorageCase, type StorageFactory } from './case.ts'
 import { lockChecks } from './lock.ts'
 import { recordChecks } from './records.ts'

@@ -1,5 +1,4 @@
-import { checkMethods, checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
+import { checkMethods, checkNames, invalid } from '../internal/values.ts'
 import type { TestService } from './test-service.ts'
 
 /** Handles a request of the app under test in this process, as `backend.handle` does. */

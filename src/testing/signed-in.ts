@@ -1,6 +1,5 @@
-import { checkAwaited, checkMethods, checkNames } from '../config/check-options.ts'
-import { invalid } from '../config/invalid.ts'
 import { randomText } from '../internal/base64url.ts'
+import { checkAwaited, checkMethods, checkNames, invalid } from '../internal/values.ts'
 import { encodeRecord, sessionName } from '../session/record.ts'
 import type { Tokens } from '../tokens.ts'
 import { type PageStorage, writeRecord } from './page-record.ts'

@@ -1,7 +1,7 @@
 // The texts that an app shows to its users. No other entry point but the backend loads them.
 
 import { type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
-import { present } from '../internal/plain-object.ts'
+import { present } from '../internal/values.ts'
 
 /** The text of a failure for the user of an app, who can read neither codes nor logs. */
 export interface UserText {

@@ -1,7 +1,7 @@
-import { isBrowser } from '../config/service-url.ts'
 import { AgentAuthError, type AgentAuthErrorCode, type AgentAuthErrorDetails, isAgentAuthError } from '../errors.ts'
-import { present } from '../internal/plain-object.ts'
+import { present } from '../internal/values.ts'
 import { isTemporary, remedyFor } from '../oauth-error-codes.ts'
+import { isBrowser } from '../service-url.ts'
 import { hasBearerToken } from '../tokens.ts'
 import { retryAfterMs, type TokenResponse } from './response.ts'
 

@@ -1,8 +1,6 @@
 import { AgentAuthError } from '../errors.ts'
-import { discardBody } from '../internal/discard-body.ts'
 import { maxRetryAfterMs } from '../internal/limits.ts'
-import { parseObject } from '../internal/plain-object.ts'
-import { readTextAtMost } from '../internal/read-at-most.ts'
+import { parseObject } from '../internal/values.ts'
 
 /** How much of a token response is read, in bytes after decompression. Two tokens of the greatest length fit. */
 const maxTokenResponseBytes = 262_144
@@ -60,4 +58,36 @@ async function readText(response: Response): Promise<string> {
   if (text !== undefined) return text
   const message = `The token endpoint sent more than ${maxTokenResponseBytes / 1024} KiB.`
   throw new AgentAuthError('response_too_large', message, { retryable: true })
+}
+
+/** Reads a body to its end. Beyond `maxBytes` it cancels the rest and resolves to undefined. */
+export async function readAtMost(
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+  maxBytes: number,
+): Promise<Blob | undefined> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let size = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return new Blob(chunks)
+    // An empty chunk counts too, so that an endless stream of them ends.
+    size += value.byteLength || 1
+    if (size > maxBytes) break
+    chunks.push(value)
+  }
+  reader.cancel().catch(() => {})
+  return undefined
+}
+
+/** Reads a body as text of at most so many bytes, and resolves to undefined if it has more. */
+export async function readTextAtMost(response: Response, maxBytes: number): Promise<string | undefined> {
+  const reader = response.body?.getReader()
+  // Some platforms have no body streams: there the limit can only be checked afterwards.
+  const text = await (reader ? (await readAtMost(reader, maxBytes))?.text() : response.text())
+  return text !== undefined && text.length <= maxBytes ? text : undefined
+}
+
+/** Cancels a body that is not read, which frees its connection or source. Does not wait, because that can take long or never end. */
+export function discardBody({ body }: { readonly body: ReadableStream | null }): void {
+  body?.cancel().catch(() => {})
 }

@@ -1,4 +1,3 @@
-// Also tests src/internal/discard-body.ts.
 import { inspect } from 'node:util'
 import { createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,3 @@
-// Also tests src/command/client-secret.ts, src/command/doctor.ts, src/command/ports.ts.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'

@@ -1,4 +1,3 @@
-// Also tests src/internal/bare-object.ts.
 import { createBackend } from 'agent-auth/backend'
 import { createBrowserAuth, indexedDbStorage, popupLogin } from 'agent-auth/browser'
 import { signInWithLoopback } from 'agent-auth/node'
@@ -14,11 +13,11 @@ import { exchangeCode } from '../../src/exchange.ts'
 import { pendingLogins } from '../../src/pending-logins.ts'
 import { postgresStorage } from '../../src/postgres/index.ts'
 import { redisStorage } from '../../src/redis/index.ts'
-import { refreshTokens } from '../../src/refresh.ts'
 import { createSession } from '../../src/session.ts'
 import { encryptedStorage } from '../../src/storage/encrypted-storage.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { storageSuite } from '../../src/testing/index.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import {
   authUrl,
   callbackUrl,

@@ -1,4 +1,3 @@
-// Also tests src/config/client-authentication.ts, src/config/invalid.ts, src/config/service-url.ts.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startLogin } from '../../src/authorize.ts'
 import { type AuthConfigOptions, createAuthConfig } from '../../src/config.ts'

@@ -1,4 +1,3 @@
-// Also tests src/grant.ts, src/internal/base64url.ts, src/return-url.ts.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'

@@ -1,4 +1,3 @@
-// Also tests src/internal/clock.ts.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type PendingLogin, startLogin } from '../../src/authorize.ts'

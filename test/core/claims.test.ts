@@ -1,4 +1,3 @@
-// Also tests src/internal/json-object.ts.
 import { readClaims, type Tokens } from 'agent-auth'
 import { createService } from 'agent-service'
 import { SignJWT } from 'jose'

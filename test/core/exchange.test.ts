@@ -1,4 +1,3 @@
-// Also tests src/config/client-authentication.ts, src/grant.ts, src/internal/unconnected.ts.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startLogin } from '../../src/authorize.ts'
 import { readCallback } from '../../src/callback.ts'

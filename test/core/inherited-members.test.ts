@@ -4,8 +4,8 @@ import { readCallback } from '../../src/callback.ts'
 import { readClaims } from '../../src/claims.ts'
 import { exchangeCode } from '../../src/exchange.ts'
 import { pendingLogins } from '../../src/pending-logins.ts'
-import { refreshTokens } from '../../src/refresh.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import { callbackUrl, configWith, failure, grantFor, json, redirectUri, scriptedFetch } from '../support/token-flow.ts'
 
 // Another script of the page or process may add members to the prototype of all objects.

@@ -1,4 +1,3 @@
-// Also tests src/errors.ts, src/grant.ts, src/internal/present.ts, src/tokens.ts.
 import { inspect } from 'node:util'
 import {
   AgentAuthError,

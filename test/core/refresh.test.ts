@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AuthConfigOptions } from '../../src/config.ts'
-import { refreshTokens } from '../../src/refresh.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import { secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
 import { configWith, failure, json, scriptedFetch, tokensWith, tokenUrl } from '../support/token-flow.ts'

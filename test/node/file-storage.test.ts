@@ -1,4 +1,3 @@
-// Also tests src/node/file-content.ts, src/node/private-file.ts, src/node/replace-file.ts.
 import { execFileSync } from 'node:child_process'
 import fs, {
   chmodSync,

@@ -1,4 +1,3 @@
-// Also tests src/node/keychain-key.ts.
 import { readFileSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'

@@ -1,4 +1,3 @@
-// Also tests src/react/auth-provider.ts.
 import type { Tokens } from 'agent-auth'
 import type { BrowserAuth } from 'agent-auth/browser'
 import { createBrowserAuth } from 'agent-auth/browser'

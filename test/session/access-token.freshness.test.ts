@@ -1,4 +1,3 @@
-// Also tests src/session/current.ts.
 import { SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { registerSecret } from '../support/canary.ts'

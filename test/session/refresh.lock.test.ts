@@ -1,4 +1,3 @@
-// Also tests src/session/errors.ts.
 import type { TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { secret } from '../support/canary.ts'

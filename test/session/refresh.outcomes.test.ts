@@ -1,4 +1,3 @@
-// Also tests src/session/errors.ts.
 import { describe, expect, test, vi } from 'vitest'
 import { secret } from '../support/canary.ts'
 import { refusingOrigin } from '../support/free-port.ts'

@@ -1,4 +1,3 @@
-// Also tests src/session/current.ts, src/session/listeners.ts, src/session/parts.ts.
 import { createAuthConfig, createSession, memoryStorage, type Tokens } from 'agent-auth'
 import { describe, expect, test, vi } from 'vitest'
 import { secret } from '../support/canary.ts'

@@ -1,4 +1,3 @@
-// Also tests src/session/apply-stored.ts.
 import type { Session, TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { setUp, tokens, turn } from '../support/one-session.ts'

@@ -1,4 +1,3 @@
-// Also tests src/session/apply-stored.ts, src/session/storage-problems.ts.
 import { memoryStorage } from 'agent-auth'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { faulty } from '../support/faulty-rig.ts'

@@ -1,4 +1,3 @@
-// Also tests src/testing/agent-service.ts, src/testing/hold.ts, src/testing/signed-in-cookie.ts.
 import { createAuthConfig, createSession, memoryStorage, type Session } from 'agent-auth'
 import { createBackend } from 'agent-auth/backend'
 import { holdRequests, signedInCookie, type TestService, testService } from 'agent-auth/testing'

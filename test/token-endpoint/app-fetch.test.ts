@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { AuthEvent } from '../../src/events.ts'
 import { exchangeCode } from '../../src/exchange.ts'
-import { refreshTokens } from '../../src/refresh.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import { assertNoLeak, registerSecret, secret } from '../support/canary.ts'
 import { configWith, failure, grantFor, json, scriptedFetch, tokensWith } from '../support/token-flow.ts'
 

@@ -1,6 +1,6 @@
 import { refreshTokens } from 'agent-auth'
 import { expect, test } from 'vitest'
-import { readTextAtMost } from '../../src/internal/read-at-most.ts'
+import { readTextAtMost } from '../../src/token-endpoint/response.ts'
 import { setUp, tokens } from '../support/one-session.ts'
 
 test('chunks without a byte do not hold the process', async () => {

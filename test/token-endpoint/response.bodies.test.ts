@@ -1,9 +1,8 @@
-// Also tests src/internal/discard-body.ts, src/internal/read-at-most.ts.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isAgentAuthError } from '../../src/errors.ts'
 import { exchangeCode } from '../../src/exchange.ts'
-import { refreshTokens } from '../../src/refresh.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import { anyText } from '../support/any-text.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { runs } from '../support/runs.ts'

@@ -1,4 +1,3 @@
-// Also tests src/tokens.ts.
 import { SignJWT, UnsecuredJWT } from 'jose'
 import {
   authorizationCodeGrantRequest,
@@ -10,7 +9,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import type { AuthEvent } from '../../src/events.ts'
 import { exchangeCode } from '../../src/exchange.ts'
-import { refreshTokens } from '../../src/refresh.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { configAnswering, nowMs, read, refused } from '../support/token-answers.ts'
 import { configWith, grantFor, json, scriptedFetch, tokensWith } from '../support/token-flow.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AuthEvent } from '../../src/events.ts'
-import { refreshTokens } from '../../src/refresh.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import { testClock } from '../support/clock.ts'
 import { configWith, json, tokensWith } from '../support/token-flow.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { refreshTokens } from '../../src/refresh.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import { testClock } from '../support/clock.ts'
 import { leastMs } from '../support/least-ms.ts'
 import { runs } from '../support/runs.ts'

@@ -1,11 +1,10 @@
-// Also tests src/oauth-error-codes.ts.
 import { createServer } from 'node:net'
 import { HttpResponse, http, passthrough } from 'msw'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { AuthEvent } from '../../src/events.ts'
 import { exchangeCode } from '../../src/exchange.ts'
-import { refreshTokens } from '../../src/refresh.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
 import { listen } from '../support/listen.ts'

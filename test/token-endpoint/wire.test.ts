@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readCallback } from '../../src/callback.ts'
 import { type AuthConfigOptions, createAuthConfig } from '../../src/config.ts'
 import { exchangeCode } from '../../src/exchange.ts'
-import { refreshTokens } from '../../src/refresh.ts'
+import { refreshTokens } from '../../src/token-endpoint.ts'
 import { respond, startWire, type Wire } from '../support/wire.ts'
 
 let wire: Wire

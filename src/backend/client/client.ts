@@ -1,4 +1,4 @@
-import { invalid } from '../../config/invalid.ts'
+import { invalid } from '../../internal/values.ts'
 import { csrfHeader } from '../csrf.ts'
 import { type BackendClientSession, pageSession } from './session.ts'
 

@@ -1,7 +1,7 @@
 import type { TokenClaims } from '../../claims.ts'
 import { AgentAuthError } from '../../errors.ts'
 import { defaultTimeoutMs, firstBackoffMs, maxBackoffMs, maxTimerMs } from '../../internal/limits.ts'
-import { attempt } from '../../internal/plain-object.ts'
+import { attempt } from '../../internal/values.ts'
 import type { SessionEndReason, SessionState } from '../../session/memory.ts'
 import { csrfHeader } from '../csrf.ts'
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { getRequestListener } from '@hono/node-server'
-import { invalid } from '../../config/invalid.ts'
-import { attempt } from '../../internal/plain-object.ts'
+import { attempt, invalid } from '../../internal/values.ts'
 import type { Backend } from '../backend.ts'
 import { errorResponse } from '../responses.ts'
 

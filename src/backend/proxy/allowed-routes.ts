@@ -1,5 +1,4 @@
-import { checkNames } from '../../config/check-options.ts'
-import { invalid } from '../../config/invalid.ts'
+import { checkNames, invalid } from '../../internal/values.ts'
 
 const mebibyte = 1_048_576
 const [maxBytes, defaultBytes] = [1_024 * mebibyte, mebibyte]

@@ -1,5 +1,4 @@
-import { checkNames } from '../../config/check-options.ts'
-import { invalid } from '../../config/invalid.ts'
+import { checkNames, invalid } from '../../internal/values.ts'
 import { csrfHeader } from '../csrf.ts'
 
 /** Node and most servers refuse more. */

@@ -1,6 +1,6 @@
 import { createLogin } from '../../authorize.ts'
-import { isLoopback } from '../../config/service-url.ts'
-import { attempt } from '../../internal/plain-object.ts'
+import { attempt } from '../../internal/values.ts'
+import { isLoopback } from '../../service-url.ts'
 import type { BackendContext } from '../context.ts'
 import { newSessionId, readSessionCookie } from '../cookies.ts'
 import { isNavigation, isOwnNavigation, isPrefetch } from '../csrf.ts'

@@ -1,4 +1,4 @@
-import { present } from '../../internal/plain-object.ts'
+import { present } from '../../internal/values.ts'
 import type { BackendContext } from '../context.ts'
 import { readSessionCookie } from '../cookies.ts'
 import { crossSite, passesCsrfChecks } from '../csrf.ts'

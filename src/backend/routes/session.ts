@@ -1,5 +1,5 @@
 import type { TokenClaims } from '../../claims.ts'
-import { present } from '../../internal/plain-object.ts'
+import { present } from '../../internal/values.ts'
 import type { BackendContext } from '../context.ts'
 import { readSessionCookie } from '../cookies.ts'
 import { errorResponse, jsonResponse } from '../responses.ts'

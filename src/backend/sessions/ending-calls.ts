@@ -1,5 +1,5 @@
-import { invalid } from '../../config/invalid.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
+import { invalid } from '../../internal/values.ts'
 import type { BackendContext } from '../context.ts'
 import { checkSessionKey, isSessionKey } from '../cookies.ts'
 import { endSession } from './end-session.ts'

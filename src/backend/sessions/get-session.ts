@@ -1,5 +1,5 @@
 import { readClaims, type TokenClaims } from '../../claims.ts'
-import { invalid } from '../../config/invalid.ts'
+import { invalid } from '../../internal/values.ts'
 import { sessionName } from '../../session/record.ts'
 import type { AccessTokenSource, GetAccessTokenOptions } from '../../session.ts'
 import type { Tokens } from '../../tokens.ts'

@@ -1,6 +1,6 @@
 import { readClaims } from '../../claims.ts'
 import type { AuthConfig } from '../../config.ts'
-import { objectOf, parseObject } from '../../internal/plain-object.ts'
+import { objectOf, parseObject } from '../../internal/values.ts'
 import { decodeRecord, isRecord, type SessionRecord, sessionName, signInMs } from '../../session/record.ts'
 import { bounded, storageFailed } from '../../storage/lock.ts'
 import type { Tokens } from '../../tokens.ts'

@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../../config.ts'
-import { discardBody } from '../../internal/discard-body.ts'
 import { withDeadline } from '../../internal/timeouts.ts'
+import { discardBody } from '../../token-endpoint/response.ts'
 import { unreachedCause } from '../error-cause.ts'
 import type { LoggedOutEvent } from '../events.ts'
 

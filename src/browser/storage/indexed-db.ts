@@ -1,5 +1,4 @@
-import { checkNames } from '../../config/check-options.ts'
-import { attempt } from '../../internal/plain-object.ts'
+import { attempt, checkNames } from '../../internal/values.ts'
 import type { BrowserStorage } from '../options.ts'
 import { webLock } from './web-lock.ts'
 

@@ -1,5 +1,4 @@
-import { checkMethods, recordMethods } from '../../config/check-options.ts'
-import { attempt } from '../../internal/plain-object.ts'
+import { attempt, checkMethods, recordMethods } from '../../internal/values.ts'
 import type { BrowserStorage } from '../options.ts'
 import { claimTab } from '../tabs/duplicated-tab.ts'
 import { webLock } from './web-lock.ts'

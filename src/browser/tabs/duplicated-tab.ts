@@ -1,6 +1,6 @@
 import { tabReleaseMs } from '../../internal/limits.ts'
-import { attempt } from '../../internal/plain-object.ts'
 import { succeeds } from '../../internal/timeouts.ts'
+import { attempt } from '../../internal/values.ts'
 
 const tabKey = 'agent-auth:tab'
 

@@ -1,4 +1,4 @@
-import { attempt } from '../../internal/plain-object.ts'
+import { attempt } from '../../internal/values.ts'
 
 /** The sign-outs that a tab missed. Other tabs hear of one by a message on the channel. */
 export interface MissedSignOut {

@@ -1,4 +1,4 @@
-import { attempt } from '../../internal/plain-object.ts'
+import { attempt } from '../../internal/values.ts'
 
 /** Everything that is sent over the channel between tabs. */
 export type TabMessage = 'changed' | 'signed-out'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pageStyle, pageStyleSource } from '../../internal/page-style.ts'
-import { attempt } from '../../internal/plain-object.ts'
+import { attempt } from '../../internal/values.ts'
 
 /** What the server of a loopback login needs to know. */
 export interface CallbackServer {

@@ -1,4 +1,4 @@
-import { invalid } from '../../config/invalid.ts'
+import { invalid } from '../../internal/values.ts'
 
 /** Checks the option `ttlMs` of a shared storage. Throws `config_invalid`. */
 export function checkTtlMs(ttlMs: number | undefined): void {

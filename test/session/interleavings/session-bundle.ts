@@ -48,7 +48,7 @@ export async function bundleSession(bug?: PlantedBug): Promise<SessionCode> {
       {
         name: 'world',
         setup(plugin) {
-          plugin.onResolve({ filter: /^\.\.\/refresh\.ts$/ }, () => ({ path: 'refresh', namespace: 'world' }))
+          plugin.onResolve({ filter: /^\.\.\/token-endpoint\.ts$/ }, () => ({ path: 'refresh', namespace: 'world' }))
           plugin.onLoad({ filter: /./, namespace: 'world' }, () => ({
             contents:
               'export const refreshTokens = (_, tokens, { signal }) => globalThis.__world.request(tokens, signal)',

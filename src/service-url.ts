@@ -1,5 +1,4 @@
-import { attempt } from '../internal/plain-object.ts'
-import { invalid } from './invalid.ts'
+import { attempt, invalid } from './internal/values.ts'
 
 /**
  * Returns the text unchanged if it is an https URL, or http on loopback, without fragment, user info and query. A redirect URI may
