@@ -33,7 +33,6 @@ const config: ViteUserConfig = {
       ),
       { name: 'database' },
       { name: 'postgres' },
-      { name: 'slow' },
     ],
     projects: [
       project('unit', { include: unitTests }),

@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {

@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { inspect } from 'node:util'
 import { type AgentApi, type AgentApiError, createAgentApi, isAgentApiError } from 'agent-auth/api'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'

@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { AgentAuthError, createBearerFetch } from 'agent-auth'
 import { type AgentApi, type AgentApiOptions, createAgentApi } from 'agent-auth/api'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createService } from 'agent-service'

@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { afterAll, beforeAll, test } from 'vitest'
 import { type BackendProcesses, backendProcesses } from '../support/backend-processes.ts'
 import { freshDatabase } from '../support/fresh-database.ts'

@@ -3,9 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readCookies } from '../../src/backend/cookies.ts'
 import { leastMs } from '../support/least-ms.ts'
-import { runs } from '../support/runs.ts'
 
-const { numRuns, options } = runs(2_000, 1_000_000)
+const numRuns = 2_000
 const read = (cookie: string): [name: string, value: string][] => [...readCookies({ headers: new Headers({ cookie }) })]
 
 const blanks = fc.stringMatching(/^[ \t]{0,3}$/)
@@ -16,7 +15,7 @@ const name = fc.oneof(
 /** RFC 6265 section 4.1.1, and the equals signs and inner blanks that browsers send besides. */
 const value = fc.stringMatching(/^(?:[\w!#-+./:<-[\]^`{|}~-](?:[\w=\t -]{0,6}[\w=])?)?$/)
 
-test('cookies that follow the grammar are read as written, the first of each name', options, () => {
+test('cookies that follow the grammar are read as written, the first of each name', () => {
   const cookies = fc.array(fc.tuple(name, value, blanks, blanks, blanks, blanks), { maxLength: 6 })
   fc.assert(
     fc.property(cookies, (all) => {
@@ -45,7 +44,7 @@ function byHand(header: string): [name: string, value: string][] {
   return [...seen]
 }
 
-test('of any bytes no cookie is invented, and no blank but space and tab is removed', options, () => {
+test('of any bytes no cookie is invented, and no blank but space and tab is removed', () => {
   const byte = fc.integer({ min: 1, max: 255 }).map((code) => String.fromCharCode(code))
   const pieces = fc.constantFrom(';', '=', ' ', '\t', '\u00a0', '\u000b', '"', ',', 'a', 'b', '__Host-agent-auth')
   const header = fc.oneof(

@@ -4,9 +4,8 @@ import { expect, test } from 'vitest'
 import { matchRoute, proxyRoutes } from '../../src/backend/proxy/allowed-routes.ts'
 import { anyText } from '../support/any-text.ts'
 import { leastMs } from '../support/least-ms.ts'
-import { runs } from '../support/runs.ts'
 
-const { numRuns, options } = runs(1_000, 1_000_000)
+const numRuns = 1_000
 const templates = ['GET /api/items/:id', 'GET /api/items/:id/parts/:part', 'GET /api/:kind/all', 'POST /api/items']
 const routes = proxyRoutes(templates, '/auth')
 const api = 'https://api.example.com'
@@ -29,7 +28,7 @@ const encoded = (text: string, spelling: readonly number[]): string =>
     })
     .join('')
 
-test('a plain parameter in any spelling arrives as itself, in one spelling', options, () => {
+test('a plain parameter in any spelling arrives as itself, in one spelling', () => {
   const text = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
     .filter((one) => !readings(one).some((read) => unplain.test(read)))
@@ -44,7 +43,7 @@ test('a plain parameter in any spelling arrives as itself, in one spelling', opt
   )
 })
 
-test('any path that passes has a listed form, and every reader decodes the text that came', options, () => {
+test('any path that passes has a listed form, and every reader decodes the text that came', () => {
   const pieces = [
     '/',
     '.',

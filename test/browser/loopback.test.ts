@@ -1,5 +1,4 @@
 // @module-tag chromium
-// @module-tag slow
 
 import { createAuthConfig } from 'agent-auth'
 import { signInWithLoopback } from 'agent-auth/node'

@@ -1,5 +1,4 @@
 // @module-tag chromium
-// @module-tag slow
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'

@@ -2,7 +2,6 @@
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { runs } from '../support/runs.ts'
 import { callOnResume, whileFrozen } from './freeze.ts'
 import { startRefresh } from './held-response.ts'
 import { browserRig, call, signIn, started, statusOf, untilLockWanted } from './rig.ts'
@@ -62,33 +61,29 @@ async function openWithWaits(context: BrowserContext): Promise<{ page: Page; end
   return { page, endWaits }
 }
 
-it(
-  'a tab that is frozen while it has the lock lets the others wait 20 s at most, and they use its tokens when it goes on',
-  runs(1, 50).options,
-  async () => {
-    const context = await rig.context()
-    // The timer of the held request must not be over when its tab goes on.
-    await context.addInitScript(() => {
-      window.adjust = (options) => ({ ...options, timeoutMs: 60_000 })
-    })
-    const holder = await rig.signedIn(context, 'indexed')
-    const { page: waiting, endWaits } = await openWithWaits(context)
-    const held = await startRefresh(rig, holder)
-    await whileFrozen(holder, async () => {
-      // From here on only the freeze keeps the lock.
-      held.answer()
-      const outcome = call(waiting)
-      await untilLockWanted(waiting)
-      await endWaits()
-      expect(await outcome).toBe('lock_timeout')
-      expect(await statusOf(waiting)).toBe('signed-in')
-    })
-    expect(await held.outcome).toBe(200)
-    expect(await call(waiting)).toBe(200)
-    expect(rig.tokenRequests('refresh_token')).toBe(1)
-    expect(await tokenOf(waiting)).toBe(await tokenOf(holder))
-  },
-)
+it('a tab that is frozen while it has the lock lets the others wait 20 s at most, and they use its tokens when it goes on', async () => {
+  const context = await rig.context()
+  // The timer of the held request must not be over when its tab goes on.
+  await context.addInitScript(() => {
+    window.adjust = (options) => ({ ...options, timeoutMs: 60_000 })
+  })
+  const holder = await rig.signedIn(context, 'indexed')
+  const { page: waiting, endWaits } = await openWithWaits(context)
+  const held = await startRefresh(rig, holder)
+  await whileFrozen(holder, async () => {
+    // From here on only the freeze keeps the lock.
+    held.answer()
+    const outcome = call(waiting)
+    await untilLockWanted(waiting)
+    await endWaits()
+    expect(await outcome).toBe('lock_timeout')
+    expect(await statusOf(waiting)).toBe('signed-in')
+  })
+  expect(await held.outcome).toBe(200)
+  expect(await call(waiting)).toBe(200)
+  expect(rig.tokenRequests('refresh_token')).toBe(1)
+  expect(await tokenOf(waiting)).toBe(await tokenOf(holder))
+})
 
 it('a tab that was frozen during two refreshes of another tab sends none of its own', async () => {
   const context = await rig.context()

@@ -1,5 +1,4 @@
 // @module-tag chromium
-// @module-tag slow
 
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'

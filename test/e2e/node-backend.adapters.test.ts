@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Backend } from 'agent-auth/backend'

@@ -1,5 +1,4 @@
 // @module-tag chromium
-// @module-tag slow
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { createHash } from 'node:crypto'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { Server } from 'node:net'

@@ -1,5 +1,4 @@
 // @module-tag postgres
-// @module-tag slow
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

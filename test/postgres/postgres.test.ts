@@ -1,5 +1,3 @@
-// @module-tag slow
-
 // Also tests src/postgres/statements.ts.
 import { randomUUID } from 'node:crypto'
 import { encryptedStorage, type Session } from 'agent-auth'

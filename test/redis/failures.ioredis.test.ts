@@ -1,5 +1,4 @@
 // @module-tag redis
-// @module-tag slow
 
 import { redisStorage } from 'agent-auth/redis'
 import { Redis } from 'ioredis'

@@ -1,5 +1,4 @@
 // @module-tag redis
-// @module-tag slow
 
 import { failuresSuite } from './failures-suite.ts'
 

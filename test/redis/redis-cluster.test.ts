@@ -1,5 +1,4 @@
 // @module-tag redis
-// @module-tag slow
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'

@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AtEnd, nextWord, startChild } from '../support/children.ts'

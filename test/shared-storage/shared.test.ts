@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { randomUUID } from 'node:crypto'
 import { postgresStorage } from 'agent-auth/postgres'
 import { redisStorage, type SharedStorage } from 'agent-auth/redis'

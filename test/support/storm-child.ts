@@ -17,7 +17,7 @@ const config = createAuthConfig({
     if (event.type === 'session_ended' || event.type === 'login_required') report.ended += 1
   },
 })
-const fetchInTurn = task.sent === 'first' ? sendingFirst() : inTurn(task.callsAtOnce ?? 100)
+const fetchInTurn = inTurn(task.callsAtOnce ?? 100)
 const people = Array.from({ length: task.sessions }, (_, index) => {
   const session = createSession(config, { storage, key: `person-${index}` })
   return { session, fetch: createBearerFetch(session, { baseUrl: task.config.baseUrl, fetch: fetchInTurn }) }
@@ -38,24 +38,6 @@ function inTurn(limit: number): typeof fetch {
       if (next) next()
       else free += 1
     }
-  }
-}
-
-/** Sends the first request of a round. The others succeed if they have the same token and the API took it. */
-function sendingFirst(): typeof fetch {
-  let round = -1
-  let first: { token: unknown; status: Promise<number> } | undefined
-  const tokenOf = (request: Request): unknown => request.headers.get('authorization')
-  return async (...args) => {
-    const request = new Request(...args)
-    if (round !== aheadMs || !first) {
-      round = aheadMs
-      const sending = fetch(request)
-      first = { token: tokenOf(request), status: sending.then(({ status }) => status) }
-      return sending
-    }
-    const { token, status } = first
-    return new Response(null, { status: token === tokenOf(request) ? await status : 401 })
   }
 }
 

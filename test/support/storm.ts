@@ -15,8 +15,6 @@ export interface StormSize {
   readonly rounds: number
   /** How many API calls one process has in progress. More would fill the queue of the service. Default: 100. */
   readonly callsAtOnce?: number
-  /** Default: every request is sent. `first`: the first one of each process and round, and the others succeed with its token. */
-  readonly sent?: 'every' | 'first'
   readonly onRound?: (round: number) => void
 }
 
@@ -83,14 +81,7 @@ export function isFaultless(
 /** A real service, and people of it who are signed in over the storage as `person-0` and so on. */
 export async function peopleSignedIn(
   atEnd: AtEnd,
-  {
-    kind,
-    url,
-    sessions,
-    requests,
-    callsAtOnce = 100,
-    sent = 'every',
-  }: Omit<StormSize, 'processes' | 'rounds' | 'onRound'>,
+  { kind, url, sessions, requests, callsAtOnce = 100 }: Omit<StormSize, 'processes' | 'rounds' | 'onRound'>,
   options: Pick<ServiceOptions, 'graceMs'> = {},
 ): Promise<{ service: Service; task: StormTask }> {
   const service = await startService({ dev: 'on', authPort: 0, basePort: 0, accessTokenLifeMs: lifeMs, ...options })
@@ -100,7 +91,7 @@ export async function peopleSignedIn(
   // Twice as long as usual: it is one machine that plays four and the service.
   const config = { authUrl, baseUrl, clientId, redirectUri, timeoutMs: 20_000 }
   const path = '/api/parent_agents/search'
-  const task: StormTask = { kind, url, sessions, requests, callsAtOnce, sent, prefix: randomUUID(), path, config }
+  const task: StormTask = { kind, url, sessions, requests, callsAtOnce, prefix: randomUUID(), path, config }
   await signPeopleIn(service, task)
   return { service, task }
 }

@@ -5,7 +5,6 @@ import { exchangeCode } from '../../src/exchange.ts'
 import { refreshTokens } from '../../src/token-endpoint.ts'
 import { anyText } from '../support/any-text.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
-import { runs } from '../support/runs.ts'
 import { clock, configAnswering, nowMs, read, refused } from '../support/token-answers.ts'
 import { configWith, failure, grantFor, json, scriptedFetch, tokensWith } from '../support/token-flow.ts'
 
@@ -198,8 +197,8 @@ describe('what the body must be', () => {
 
 describe('any answer', () => {
   // Half of them are errors: a million of each.
-  const bodies = runs(500, 2_000_000)
-  it('any body: tokens of the right form, or a typed error', bodies.options, async () => {
+  const bodies = 500
+  it('any body: tokens of the right form, or a typed error', async () => {
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
       fc.constantFrom('x', 'Bearer', '3600', 'invalid_grant', 'a\r\nb', '\ud800'),
@@ -251,8 +250,8 @@ describe('any answer', () => {
           )
         }
       }),
-      { numRuns: bodies.numRuns },
+      { numRuns: bodies },
     )
-    expect(granted).toBeGreaterThan(bodies.numRuns / 50)
+    expect(granted).toBeGreaterThan(bodies / 50)
   })
 })

@@ -1,7 +1,6 @@
 // @module-tag database
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { runs, soakShare } from '../../../test/support/runs.ts'
 import type { Client, Person, Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { rawDatabase } from '../../src/store/database.ts'
@@ -22,10 +21,9 @@ import { assemble, isOnPostgres } from '../support/start.ts'
 import { observe } from '../support/statements.ts'
 
 // Here the database is asked for hashes and ids; the searches of injection.api.test.ts see all 500 strings
-// in every run. Here an ordinary run takes a part, and npm run soak all of them.
-const share = soakShare() > 0 ? 1 : isOnPostgres() ? 20 : 5
+// in every run. Here each run takes a part.
+const share = isOnPostgres() ? 20 : 5
 const corpus = injectionCorpus().filter((_, index) => index % share === 0)
-const { options } = runs(corpus.length, 500)
 const clientsPath = '/auth/v1/clients'
 const callback = 'https://app.demo.example/callback'
 
@@ -76,7 +74,7 @@ function expectHarmless(page: Page | { response: Response; html: string }, text:
     if (!/^agent_service_(browser|session)_4001=[\w-]*; /.test(cookie)) fail(`set the cookie ${cookie}`)
 }
 
-test('as client_id and redirect_uri hostile strings get a page and no redirect', options, async () => {
+test('as client_id and redirect_uri hostile strings get a page and no redirect', async () => {
   service.dev.autoApprove(ada.email)
   for (const text of corpus) {
     for (const name of ['client_id', 'redirect_uri']) {
@@ -88,61 +86,53 @@ test('as client_id and redirect_uri hostile strings get a page and no redirect',
   }
 })
 
-test(
-  'as any other authorize parameter hostile strings come back to the client as an error at most',
-  options,
-  async () => {
-    service.dev.autoApprove(ada.email)
-    const browser = new Browser(service.fetch)
-    const send = async (name: string, text: string, state: string): Promise<URLSearchParams> => {
-      const page = await browser.get(authorizeUrl(service, { parameters: { state, [name]: text } }).url)
-      expectHarmless(page, text, [302])
-      const next = page.next ?? ''
-      if (!next.startsWith(`${callback}?`) || !/^[\x21-\x7e]+$/.test(next)) expect.fail(`${text} leads to ${next}`)
-      return new URL(next).searchParams
-    }
-    for (const text of corpus) {
-      const wanted = text.replace(/\p{Cs}/gu, '\ufffd')
-      const granted = await send('state', text, '')
-      expect([...granted.keys()]).toEqual(['code', 'state'])
-      expect(granted.get('state')).toBe(wanted)
-      const expected = { response_type: 'unsupported_response_type', scope: 'invalid_scope' }
-      for (const [name, error] of Object.entries(expected))
-        expect([...(await send(name, text, 's'))]).toEqual([
-          ['error', error],
-          ['state', 's'],
-        ])
-      for (const name of ['code_challenge', 'code_challenge_method'])
-        expect([...(await send(name, text, 's'))]).toEqual([
-          ['error', 'invalid_request'],
-          ['state', 's'],
-        ])
-    }
-  },
-)
+test('as any other authorize parameter hostile strings come back to the client as an error at most', async () => {
+  service.dev.autoApprove(ada.email)
+  const browser = new Browser(service.fetch)
+  const send = async (name: string, text: string, state: string): Promise<URLSearchParams> => {
+    const page = await browser.get(authorizeUrl(service, { parameters: { state, [name]: text } }).url)
+    expectHarmless(page, text, [302])
+    const next = page.next ?? ''
+    if (!next.startsWith(`${callback}?`) || !/^[\x21-\x7e]+$/.test(next)) expect.fail(`${text} leads to ${next}`)
+    return new URL(next).searchParams
+  }
+  for (const text of corpus) {
+    const wanted = text.replace(/\p{Cs}/gu, '\ufffd')
+    const granted = await send('state', text, '')
+    expect([...granted.keys()]).toEqual(['code', 'state'])
+    expect(granted.get('state')).toBe(wanted)
+    const expected = { response_type: 'unsupported_response_type', scope: 'invalid_scope' }
+    for (const [name, error] of Object.entries(expected))
+      expect([...(await send(name, text, 's'))]).toEqual([
+        ['error', error],
+        ['state', 's'],
+      ])
+    for (const name of ['code_challenge', 'code_challenge_method'])
+      expect([...(await send(name, text, 's'))]).toEqual([
+        ['error', 'invalid_request'],
+        ['state', 's'],
+      ])
+  }
+})
 
-test(
-  'as email, password, request, token or decision hostile strings sign no user in and approve nothing',
-  options,
-  async () => {
-    const browser = new Browser(service.fetch)
-    const form = await browser.get(authorizeUrl(service).url)
-    for (const text of corpus) {
-      forgetFailures()
-      expectHarmless(await browser.submit(form, signInPath, { email: text, password: text }), text, [403])
-      expectHarmless(await browser.submit(form, signInPath, { email: ada.email, password: text }), text, [403])
-      expectHarmless(await browser.submit(form, signInPath, { request: text }), text, [400])
-    }
+test('as email, password, request, token or decision hostile strings sign no user in and approve nothing', async () => {
+  const browser = new Browser(service.fetch)
+  const form = await browser.get(authorizeUrl(service).url)
+  for (const text of corpus) {
     forgetFailures()
-    const consent = await browser.submit(form, signInPath, { email: ada.email, password: ada.password })
-    expect(consent.hidden(consentPath).token).toBeDefined()
-    for (const text of corpus) {
-      expectHarmless(await browser.submit(consent, consentPath, { decision: text }), text, [400])
-      expectHarmless(await browser.submit(consent, consentPath, { decision: 'approve', token: text }), text, [400])
-    }
-    expect((await browser.submit(consent, consentPath, { decision: 'approve' })).next).toContain('code=')
-  },
-)
+    expectHarmless(await browser.submit(form, signInPath, { email: text, password: text }), text, [403])
+    expectHarmless(await browser.submit(form, signInPath, { email: ada.email, password: text }), text, [403])
+    expectHarmless(await browser.submit(form, signInPath, { request: text }), text, [400])
+  }
+  forgetFailures()
+  const consent = await browser.submit(form, signInPath, { email: ada.email, password: ada.password })
+  expect(consent.hidden(consentPath).token).toBeDefined()
+  for (const text of corpus) {
+    expectHarmless(await browser.submit(consent, consentPath, { decision: text }), text, [400])
+    expectHarmless(await browser.submit(consent, consentPath, { decision: 'approve', token: text }), text, [400])
+  }
+  expect((await browser.submit(consent, consentPath, { decision: 'approve' })).next).toContain('code=')
+})
 
 async function post(query: string, body: URLSearchParams | string, authorization?: string) {
   const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
@@ -157,7 +147,7 @@ async function expectRefused(answer: Awaited<ReturnType<typeof post>>, text: str
   if (!isError) expect.fail(`${JSON.stringify(text)} is answered ${answer.html}`)
 }
 
-test('in each field of the token endpoint hostile strings are refused', options, async () => {
+test('in each field of the token endpoint hostile strings are refused', async () => {
   const good: Callback = await authorize(service)
   const tokens = await login(service)
   const own = { client_id: publicClient.clientId }
@@ -184,7 +174,7 @@ test('in each field of the token endpoint hostile strings are refused', options,
   expect((await exchange(service, good)).status).toBe(200)
 })
 
-test('in each field of the registry hostile strings are a name or nothing', options, async () => {
+test('in each field of the registry hostile strings are a name or nothing', async () => {
   const browser = new Browser(service.fetch)
   const signIn = await browser.get(service.authUrl + clientsPath)
   const { email, password } = ada

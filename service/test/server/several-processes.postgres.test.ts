@@ -1,5 +1,4 @@
 // @module-tag database
-// @module-tag slow
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '../../../test/support/fresh-database.ts'

@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'

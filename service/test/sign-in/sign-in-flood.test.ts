@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,5 +1,4 @@
 // @module-tag database
-// @module-tag slow
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -15,7 +14,6 @@ import type { ProcessOptions, ServiceProcess } from '../support/processes.ts'
 import { startProcess } from '../support/processes.ts'
 import { isOnPostgres } from '../support/start.ts'
 
-// Long: npm run soak kills-libsql kills-postgres
 const kills = 5
 
 let command: string

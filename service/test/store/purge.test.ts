@@ -1,5 +1,4 @@
 // @module-tag database
-// @module-tag slow
 
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 // @module-tag database
-// @module-tag slow
 
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'

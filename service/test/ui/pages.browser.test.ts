@@ -1,5 +1,4 @@
 // @module-tag chromium
-// @module-tag slow
 
 import { createServer } from 'node:http'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
