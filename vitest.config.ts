@@ -10,8 +10,8 @@ const unitTests = ['bearer', 'browser-entry', 'config', 'core', 'mistakes', 'ses
   (room) => `test/${room}/**/*.test.ts`,
 )
 
-/** Starts and copies of the examples, whose frameworks take time. */
-const e2eTests = ['test/e2e/**/*.test.ts', 'test/foreign-projects.test.ts']
+/** Starts of the examples, whose frameworks take time. */
+const e2eTests = ['test/e2e/**/*.test.ts']
 
 const serviceTests = 'service/test/**/*.test.ts'
 

@@ -1,11 +1,9 @@
-import { chromiumNames } from '../support/chromium.ts'
 import { findOnPath } from '../support/on-path.ts'
-import { launchChromium } from './chromium.ts'
 import type { Engine } from './engine.ts'
 import { firefoxNames, launchFirefox } from './firefox.ts'
 import { launchWebkit } from './webkit.ts'
 
-export const engineNames = ['firefox', 'webkit', 'chromium'] as const
+export const engineNames = ['firefox', 'webkit'] as const
 export type EngineName = (typeof engineNames)[number]
 
 interface Launcher {
@@ -23,7 +21,6 @@ export const engines: Record<EngineName, Launcher> = {
     packages: ['webkit2gtk-driver', 'xvfb'],
     launch: launchWebkit,
   },
-  chromium: { programs: [chromiumNames], packages: ['chromium'], launch: launchChromium },
 }
 
 /** The programs of an engine that are not on PATH. */

@@ -17,7 +17,6 @@ const config: ViteUserConfig = {
         name: engine,
         environment: 'node',
         include: ['test/engines/*.spec.ts'],
-        setupFiles: ['test/support/browser-failures.ts'],
         provide: { engine, serviceDatabase: 'libsql' },
         testTimeout: 60_000,
         hookTimeout: 120_000,

@@ -1,13 +1,23 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { endWithParent } from './end-with-parent.ts'
-import type { RunningServer } from './postgres-server.ts'
+import { freePort } from './free-port.ts'
+import { openFolder, postgresPrograms } from './postgres-program.ts'
 import { postgresIds } from './postgres-user.ts'
 import { printed } from './printed.ts'
+
+const run = promisify(execFile)
+
+/** A server of our own, started for one run. */
+export interface RunningServer {
+  readonly url: string
+  stop(): Promise<void>
+}
 
 /** A PostgreSQL server that can break. */
 export interface PostgresNode extends RunningServer {
@@ -28,23 +38,71 @@ export interface PostgresNode extends RunningServer {
 }
 
 export interface PostgresNodeOptions {
-  /** The path of the program `postgres`. */
+  /** Where the folder of everything that belongs to this server is made. */
+  readonly parent?: string
+  /** Makes its data folder, from a backup for example. Default: an empty server. */
+  readonly fill?: (folder: string, dataFolder: string) => Promise<void>
+  readonly settings: Readonly<Record<string, string>>
+}
+
+interface Start {
   readonly program: string
-  /** The folder of everything that belongs to this server. It goes with the server. */
   readonly folder: string
   readonly dataFolder: string
   readonly port: number
-  readonly user: string
   readonly settings: Readonly<Record<string, string>>
 }
 
 const host = '127.0.0.1'
+export const postgresUser = 'tester'
 
-/** Starts PostgreSQL on a folder that `initdb` or a backup has filled. */
-export async function startPostgresNode(options: PostgresNodeOptions): Promise<PostgresNode> {
-  const { folder, dataFolder, port, user } = options
-  const url = `postgresql://${user}@${host}:${port}/postgres`
-  let server = await started(options)
+/** Nothing here outlives the run, so that no write waits for a disk. */
+const commonSettings = {
+  listen_addresses: host,
+  unix_socket_directories: '',
+  fsync: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  // A killed server leaves these files in its data folder. By default they would stay in memory.
+  dynamic_shared_memory_type: 'mmap',
+}
+
+/** Starts a real PostgreSQL on a free loopback port. Takes about 2 s. */
+export async function startPostgresNode({
+  parent = openFolder(),
+  fill = initialise,
+  settings,
+}: PostgresNodeOptions): Promise<PostgresNode> {
+  const folder = await mkdtemp(join(parent, 'agent-postgres-'))
+  const { uid, gid } = postgresIds()
+  if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid)
+  await chmod(folder, 0o755)
+  const dataFolder = join(folder, 'data')
+  try {
+    await fill(folder, dataFolder)
+    const { postgres: program } = await postgresPrograms(folder)
+    const port = await freePort()
+    return await nodeOf({ program, folder, dataFolder, port, settings: { ...commonSettings, ...settings } })
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** Sorts as English does, which the code must not depend on. */
+const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
+
+async function initialise(folder: string, dataFolder: string): Promise<void> {
+  const { initdb } = await postgresPrograms(folder)
+  const flags = ['--auth=trust', '--encoding=UTF8', ...locale, '--no-sync', '--wal-segsize=1']
+  const names = [`--pgdata=${dataFolder}`, `--username=${postgresUser}`]
+  await run(initdb, [...names, ...flags], { ...postgresIds(), cwd: folder })
+}
+
+async function nodeOf(start: Start): Promise<PostgresNode> {
+  const { folder, dataFolder, port } = start
+  const url = `postgresql://${postgresUser}@${host}:${port}/postgres`
+  let server = await started(start)
   const pool = new pg.Pool({ connectionString: url, max: 2, query_timeout: 60_000 })
   pool.on('error', () => {})
   const signal = (name: NodeJS.Signals): void => {
@@ -68,7 +126,7 @@ export async function startPostgresNode(options: PostgresNodeOptions): Promise<P
     halt: () => signal('SIGSTOP'),
     continue: () => signal('SIGCONT'),
     async restart() {
-      server = await started(options)
+      server = await started(start)
     },
     async stop() {
       await crash()
@@ -89,7 +147,7 @@ export function segmentOf({ dataFolder }: Pick<PostgresNode, 'dataFolder'>): str
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n')[6]?.trim().split(/ +/)[1] : undefined
 }
 
-async function started({ program, folder, dataFolder, port, settings }: PostgresNodeOptions): Promise<ChildProcess> {
+async function started({ program, folder, dataFolder, port, settings }: Start): Promise<ChildProcess> {
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const server = spawn(program, ['-D', dataFolder, '-p', String(port), ...flags], {
     ...postgresIds(),

