@@ -1,4 +1,4 @@
-import { readClaims, type TokenClaims } from './claims.ts'
+import type { TokenClaims } from './claims.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
@@ -60,11 +60,10 @@ export interface Session extends AccessTokenSource {
   resume(options?: ResumeOptions): Promise<void>
   /** What is known about the signed-in user. The same object until something changes. */
   readonly state: SessionState
-  /**
-   * What the current access token says about its user, read at each access. Undefined without a token, and for a token that is no
-   * JWT. Not verified: fit for display, never for a decision about access.
-   */
+  /** `claims` of the state. Not verified: fit for display, never for a decision about access. */
   readonly claims: TokenClaims | undefined
+  /** Returns `state`. With `subscribe`, this makes the session a store, for example of `useSyncExternalStore`. */
+  getSnapshot(): SessionState
   /** Calls the listener after each change of `state`, perhaps only when the lock is free. Returns a function that ends this. */
   subscribe(listener: () => void): () => void
 }
@@ -175,7 +174,9 @@ export function createHookedSession(
     await latest?.done
   }
 
+  const getSnapshot = (): SessionState => memory.state
   const methods: Omit<Session, 'state' | 'claims'> = {
+    getSnapshot,
     getAccessToken: tokenGetter(parts, refresh),
     signIn: (tokens) => signInAs(randomText(), tokens),
     signOut() {
@@ -214,8 +215,8 @@ export function createHookedSession(
  */
 function withState(methods: Omit<Session, 'state' | 'claims'>, memory: SessionMemory): Session {
   return Object.defineProperties(methods, {
-    state: { get: () => memory.state, configurable: true },
-    claims: { get: () => memory.record && readClaims(memory.record.tokens), configurable: true },
+    state: { get: methods.getSnapshot, configurable: true },
+    claims: { get: () => memory.state.claims, configurable: true },
   }) as Session
 }
 
@@ -226,6 +227,6 @@ function checkedTokens(tokens: Tokens): Tokens {
   if (isRecord(record)) return record.tokens
   throw new AgentAuthError(
     'response_invalid',
-    'These tokens are not valid. Pass the tokens that exchangeCode or refreshTokens returned.',
+    'These tokens are not valid. Pass those of exchangeCode or refreshTokens.',
   )
 }

@@ -1,5 +1,6 @@
+import { readClaims, type TokenClaims } from '../claims.ts'
 import type { AuthConfig } from '../config.ts'
-import { present } from '../internal/values.ts'
+import { attempt, present } from '../internal/values.ts'
 import { lifeOf } from '../tokens.ts'
 import { type CurrentRecord, drawMarginMs } from './decide-call.ts'
 import type { SessionRecord } from './record.ts'
@@ -26,6 +27,8 @@ export interface SessionState {
   readonly sessionRef?: string
   /** When the access token expires, in epoch milliseconds by the clock of the machine that obtained it. For display only. */
   readonly expiresAtMs?: number
+  /** What the access token says about its user. Undefined if it is not a JWT. Not verified: fit for display only. */
+  readonly claims?: TokenClaims
 }
 
 /** How many ended sign-ins a session remembers: far more than one record can still come back. */
@@ -54,11 +57,7 @@ export class SessionMemory {
   constructor(private readonly config: Pick<AuthConfig, 'clock' | 'emit'>) {}
 
   /** Takes over tokens. Their age is that of their timestamp, but at most `maxAgeMs`. */
-  become(
-    record: SessionRecord,
-    kept: 'saved' | 'unsaved' = 'saved',
-    maxAgeMs: number = Number.POSITIVE_INFINITY,
-  ): void {
+  become(record: SessionRecord, kept: 'saved' | 'unsaved' = 'saved', maxAgeMs: number = Infinity): void {
     const { id, rev, signedInAtMs, tokens } = record
     const { clock } = this.config
     const lifeMs = lifeOf(tokens)
@@ -69,7 +68,12 @@ export class SessionMemory {
     this.unsaved = kept === 'unsaved'
     this.version++
     this.tokens = [[tokens.accessToken, id] as const, ...this.tokens].slice(0, maxRememberedTokens)
-    this.state = present<SessionState>({ status: 'signed-in', sessionRef: id, expiresAtMs: tokens.expiresAtMs })
+    this.state = present<SessionState>({
+      status: 'signed-in',
+      sessionRef: id,
+      expiresAtMs: tokens.expiresAtMs,
+      claims: readClaims(tokens),
+    })
   }
 
   /** Notes whether the storage lacks the tokens in memory. */
@@ -118,13 +122,8 @@ export class SessionMemory {
   notify(): void {
     if (this.shown === this.state) return
     this.shown = this.state
-    for (const listener of this.listeners) {
-      try {
-        listener()
-      } catch {
-        // An error in one listener must not affect the other listeners or the session.
-      }
-    }
+    // An error in one listener must not affect the other listeners or the session.
+    for (const listener of this.listeners) attempt(listener)
   }
 
   subscribe(listener: () => void): () => void {

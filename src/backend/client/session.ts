@@ -1,4 +1,3 @@
-import type { TokenClaims } from '../../claims.ts'
 import { AgentAuthError } from '../../errors.ts'
 import { defaultTimeoutMs, firstBackoffMs, maxBackoffMs, maxTimerMs } from '../../internal/limits.ts'
 import { attempt } from '../../internal/values.ts'
@@ -9,8 +8,6 @@ import { csrfHeader } from '../csrf.ts'
 export interface BackendClientState extends SessionState {
   /** The time by which the user must sign in again, in epoch milliseconds of the backend's clock. */
   readonly endsAtMs?: number
-  /** What the access token says about its user. Undefined if it is not a JWT. Not verified: fit for display only. */
-  readonly claims?: TokenClaims
 }
 
 /** What is known about the user of a page. */
@@ -19,6 +16,8 @@ export interface CurrentState {
   readonly state: BackendClientState
   /** `claims` of the state, at the place where a `Session` has them. */
   readonly claims: BackendClientState['claims']
+  /** Returns `state`. With `subscribe`, this makes the session a store, for example of `useSyncExternalStore`. */
+  getSnapshot(): BackendClientState
   /** Calls the listener after each change of `state`. Returns a function that ends the subscription. */
   subscribe(listener: () => void): () => void
 }
@@ -128,6 +127,7 @@ function currentState(
     get state() {
       return state
     },
+    getSnapshot: () => state,
     get claims() {
       return state.claims
     },
@@ -140,7 +140,8 @@ function currentState(
     const before = state
     if (JSON.stringify(next) === JSON.stringify(before)) return
     state = next
-    if (summaryOf(next) !== summaryOf(before)) summaryChanged(summaryOf(next))
+    const summary = summaryOf(next)
+    if (summary !== summaryOf(before)) summaryChanged(summary)
     for (const listener of listeners) attempt(listener)
   }
   return [current, apply]
@@ -186,7 +187,7 @@ async function callBackend(path: string, method: 'GET' | 'POST'): Promise<Backen
   if (/^signed-/.test(body.status)) return body
   throw new AgentAuthError(
     body.code === 'storage_failed' ? body.code : 'temporarily_unavailable',
-    `${path} gave no session. Try again or check basePath.`,
+    `${path} gave no session. Check basePath.`,
     { retryable: true },
   )
 }
