@@ -13,6 +13,9 @@ const entry: Record<string, string> = {
   'backend/node': 'src/backend/node/index.ts',
   'backend/client': 'src/backend/client/index.ts',
   react: 'src/react/index.ts',
+  vue: 'src/vue/index.ts',
+  svelte: 'src/svelte/index.ts',
+  solid: 'src/solid/index.ts',
   node: 'src/node/index.ts',
   opentelemetry: 'src/opentelemetry/index.ts',
   texts: 'src/texts/index.ts',
@@ -27,7 +30,7 @@ const options: Options = {
   format: 'esm',
   target: 'es2022',
   platform: 'neutral',
-  external: ['oauth4webapi', 'jose', 'react', '@hono/node-server', '@opentelemetry/api', /^node:/],
+  external: ['oauth4webapi', 'jose', 'react', 'vue', 'solid-js', '@hono/node-server', '@opentelemetry/api', /^node:/],
   // Deno and Workers know the modules of Node by their prefix only.
   removeNodeProtocol: false,
   splitting: true,

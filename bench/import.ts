@@ -8,6 +8,8 @@ const bare = 'node -e 0'
 /** Held against a start that loads what the entry is made for. */
 const peers: Readonly<Record<string, string>> = {
   react: 'react',
+  vue: 'vue',
+  solid: 'solid-js',
   'backend/node': '@hono/node-server',
   opentelemetry: '@opentelemetry/api',
 }

@@ -70,7 +70,7 @@ async function bundle(code: string): Promise<Bundle> {
     write: false,
     metafile: true,
     // Entries for Node bring none of it along.
-    external: ['node:*', 'react', '@hono/node-server', '@opentelemetry/api'],
+    external: ['node:*', 'react', 'vue', 'solid-js', '@hono/node-server', '@opentelemetry/api'],
     outfile: 'bundle.js',
     legalComments: 'none',
   })

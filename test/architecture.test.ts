@@ -21,10 +21,14 @@ const edges: Record<string, string[]> = {
   node: [],
   opentelemetry: ['backend'],
   postgres: [],
-  react: ['browser', 'backend/client'],
+  page: ['browser', 'backend/client'],
+  react: ['page'],
   redis: [],
+  solid: ['page'],
+  svelte: ['page'],
   testing: [],
   texts: [],
+  vue: ['page'],
 }
 const inNode = ['node', 'backend', 'backend/node', 'redis', 'postgres']
 const inPages = Object.keys(entries).filter((name) => !inNode.includes(name))
@@ -109,7 +113,7 @@ const { outputFiles, metafile } = await build({
   format: 'iife',
   platform: 'neutral',
   target: 'es2022',
-  external: ['node:*', 'react', '@hono/node-server', '@opentelemetry/api'],
+  external: ['node:*', 'react', 'vue', 'solid-js', '@hono/node-server', '@opentelemetry/api'],
   // A bundler would drop a statement that reads a global in vain. Importing the file runs it.
   treeShaking: false,
   logLevel: 'silent',
@@ -128,7 +132,7 @@ const allNames = `JSON.stringify([globalThis, ...[Object, Function, Array, Promi
 test.each(Object.keys(entries))('%s loads with nothing but the language, and leaves no trace', (name) => {
   const text = outputFiles.find(({ path }) => path === `/out/${name}.js`)?.text ?? ''
   expect(text).not.toBe('')
-  const required = ['react', 'opentelemetry', ...inNode].includes(name)
+  const required = ['react', 'vue', 'solid', 'opentelemetry', ...inNode].includes(name)
     ? { require: createRequire(import.meta.url) }
     : {}
   const context = createContext({ TextEncoder, TextDecoder, URL: () => {}, ...required })

@@ -8,6 +8,8 @@ const entries = tsup.entry as Record<string, string>
 /** What an entry is made for has to be there first. */
 const needed: Record<string, string[]> = {
   react: ['react', 'react/jsx-runtime'],
+  vue: ['vue'],
+  solid: ['solid-js'],
   'backend/node': ['@hono/node-server'],
   opentelemetry: ['@opentelemetry/api'],
 }

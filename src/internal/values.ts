@@ -10,7 +10,7 @@ export function attempt<T>(parse: () => T): T | undefined {
 }
 
 /** Has no members, and no prototype with any. V8 makes an object whose prototype is null a hash table, which is slow. */
-const bare = Object.freeze(Object.create(null))
+const bare = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ Object.create(null))
 
 /** Returns the own members of a value, because another script may have added members to the prototype of all objects. */
 export function ownMembers<T extends object>(value: T): T

@@ -50,7 +50,7 @@ export class SessionMemory {
   /** Rises with each change of what is known, so that a read that began before can be discarded. */
   version = 0
   private shown = this.state
-  private listeners: readonly (() => void)[] = []
+  private readonly listeners = new Set<() => void>()
   /** The sign-ins of recent access tokens, the newest first. */
   private tokens: readonly (readonly [accessToken: string, id: string])[] = []
 
@@ -123,15 +123,13 @@ export class SessionMemory {
     if (this.shown === this.state) return
     this.shown = this.state
     // An error in one listener must not affect the other listeners or the session.
-    for (const listener of this.listeners) attempt(listener)
+    for (const listener of [...this.listeners]) attempt(listener)
   }
 
   subscribe(listener: () => void): () => void {
     // A wrapper for each call, because the same function may be subscribed twice, and each subscription is ended separately.
     const own = (): void => listener()
-    this.listeners = [...this.listeners, own]
-    return () => {
-      this.listeners = this.listeners.filter((one) => one !== own)
-    }
+    this.listeners.add(own)
+    return () => void this.listeners.delete(own)
   }
 }

@@ -31,6 +31,8 @@ test('session.claims are those of the current access token, also after a refresh
   expect(restarted.claims).toBe(undefined)
   await restarted.ready()
   expect(restarted.claims).toEqual(session.claims)
+  expect(restarted.getSnapshot()).toBe(restarted.state)
+  expect(restarted.state.claims).toBe(restarted.claims)
 })
 
 test('session.claims are undefined while no user is signed in, and for a token that is no JWT', async () => {
