@@ -46,8 +46,6 @@ describe('options in plain JavaScript', () => {
     ['params', () => startLogin(createAuthConfig(options), untyped({ params: 'prompt=login' }))],
     ['signal', () => signIn({ signal: new AbortController() })],
     ['signIn', () => signIn('popup')],
-    ['auth', () => provider({})],
-    ['auth', () => provider({ auth: options })],
     ['timeoutMs', () => popupLogin(untyped({ timeoutMs: '5' }))],
     ['indexedDbStorage', () => indexedDbStorage(untyped('agent-auth'))],
     ['area', () => webStorage(untyped('localStorage'))],

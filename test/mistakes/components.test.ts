@@ -28,7 +28,8 @@ it('RequireSession takes a function and a component of memo as its fallback', ()
 
 it('AuthProvider names an unknown prop, and says what to pass', async () => {
   expect(await failure(() => AuthProvider({ auth, client: 'x' } as never))).toMatchObject({ code: 'config_invalid' })
-  expect(await failure(() => renderToString(createElement(AuthProvider, { auth: {} as never })))).toMatchObject(
-    invalid('AuthProvider needs the result of createBrowserAuth or createBackendClient'),
-  )
+  for (const wrong of [undefined, optionsWith()])
+    expect(await failure(() => renderToString(createElement(AuthProvider, { auth: wrong as never })))).toMatchObject(
+      invalid('AuthProvider needs the result of createBrowserAuth or createBackendClient'),
+    )
 })
