@@ -1,5 +1,5 @@
 import type { PendingLogin } from './authorize.ts'
-import { present, redacted } from './internal/values.ts'
+import { ownMembers, present, redacted } from './internal/values.ts'
 import type { Tokens } from './tokens.ts'
 
 declare const brand: unique symbol
@@ -25,7 +25,7 @@ const contents = new WeakMap<Grant, GrantContent>()
 
 export function createGrant(content: GrantContent): Grant {
   const { returnTo } = content.pending
-  const grant = redacted(present<{ returnTo?: string }>({ returnTo }) as Grant, 'Grant')
+  const grant = redacted(ownMembers(present<{ returnTo?: string }>({ returnTo }) as Grant), 'Grant')
   contents.set(grant, content)
   return grant
 }

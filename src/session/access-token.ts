@@ -1,6 +1,6 @@
 import { isAgentAuthError } from '../errors.ts'
 import { abortable, abortedError } from '../internal/timeouts.ts'
-import { checkNames } from '../internal/values.ts'
+import { checkNames, checkSignal } from '../internal/values.ts'
 import { type CurrentRecord, decide, freshness, type Wanted } from './decide-call.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
 import type { SessionMemory } from './memory.ts'
@@ -37,6 +37,7 @@ export function tokenGetter(
 
   return async function getAccessToken(options: GetAccessTokenOptions = {}): Promise<string> {
     const { signal, rejected, minValidMs, forceRefresh } = checkNames('getAccessToken', options, optionNames)
+    checkSignal(signal)
     const signInAtCall = memory.record?.id
     const read = sync.revalidate()
     if (isPromise(read)) await abortable(read, signal)

@@ -1,12 +1,7 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TokenStorage } from 'agent-auth'
-import { fileStorage } from 'agent-auth/node'
 import { expect, test } from 'vitest'
 import { guard, statusAndCode, steppedStorage } from '../support/backend-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
-import { statuses, twoProcesses } from '../support/two-processes.ts'
 
 test('a login has the params of the backend, and of the link only login_hint and prompt', async () => {
   const rig = await rigOf({ backend: { params: { access_type: 'offline', prompt: 'consent' } } })
@@ -73,30 +68,4 @@ test('the body of a request with an invented cookie is not read before the stora
   isSlow = false
   answer()
   expect(await statusAndCode(await refused)).toEqual({ status: 401, code: 'login_required' })
-})
-
-test('a listener that ends the sessions of a user after an await, over a storage with leases, ends them', async () => {
-  const outcomes: unknown[] = []
-  const sessions = fileStorage(join(mkdtempSync(join(tmpdir(), 'backend-')), 'sessions.json'))
-  const process = await twoProcesses({
-    options: {
-      sessions,
-      async onEvent(event) {
-        if (event.type !== 'token_request' || event.grant !== 'refresh_token') return
-        await new Promise((resolve) => setTimeout(resolve, 50))
-        outcomes.push(
-          await process.rig.backend.endSessionsOf('ada').then(
-            () => 'ended',
-            (error) => error.code,
-          ),
-        )
-      },
-    },
-  })
-  const [one, two] = [await process.signIn('ada'), await process.signIn('ada')]
-  process.clock.advance(700_000)
-  await one.here.call()
-  await expect.poll(() => outcomes).toEqual(['ended'])
-  process.clock.advance(2_000)
-  expect(await statuses(one.here, two.here, two.there)).toEqual(Array(3).fill('signed-out'))
 })

@@ -11,6 +11,7 @@ import { createAgentApi, isAgentApiError } from 'agent-auth/api'
 import { createBackend } from 'agent-auth/backend'
 import { createBrowserAuth } from 'agent-auth/browser'
 import { expect, test } from 'vitest'
+import { reactive, ref } from 'vue'
 
 const now = Date.now()
 const tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: now, expiresAtMs: now + 3_600_000 }
@@ -44,6 +45,8 @@ test.each<[how: string, wrap: <T extends object>(target: T) => T]>([
   ['shallow', shallow],
   ['deep', deep],
   ['deep, of a frozen object', (target) => deep(Object.freeze(target))],
+  ['reactive() of Vue', (target) => reactive(target) as typeof target],
+  ['ref() of Vue, in which Pinia keeps its state', (target) => ref({ target }).value.target as typeof target],
 ])('every public object works through a Proxy: %s', async (_, wrap) => {
   const refusing = async (): Promise<Response> =>
     Response.json({ success: false, error_type: 'x' }, { status: 400, headers: { 'x-request-id': 'one' } })

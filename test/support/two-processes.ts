@@ -65,6 +65,8 @@ interface Setting {
   readonly kind?: 'asynchronous' | 'synchronous'
   /** `sessions` replaces the storage, so that `records`, `written` and `fault` have no effect. */
   readonly options?: Partial<BackendOptions>
+  /** Wraps the option `fetch`. */
+  readonly around?: (send: typeof fetch) => typeof fetch
 }
 
 /** Two backends over one storage, in front of a service that revokes. */
@@ -72,6 +74,7 @@ export async function twoProcesses({
   skewMs = 0,
   kind = 'asynchronous',
   options = {},
+  around = (send) => send,
 }: Setting = {}): Promise<TwoProcesses> {
   const clock = testClock(Date.now())
   const otherClock = { wallMs: () => clock.wallMs() + skewMs, monotonicMs: () => clock.monotonicMs() + 5_000 }
@@ -96,7 +99,8 @@ export async function twoProcesses({
     withLock: memoryStorage().withLock as NonNullable<TokenStorage['withLock']>,
   }
   const sessions = kind === 'synchronous' ? plain : steppedStorage(() => {}, plain)
-  const rig = await rigOf({ backend: { ...service.options, sessions, ...options, clock } })
+  const { fetch: send = fetch } = service.options
+  const rig = await rigOf({ backend: { ...service.options, fetch: around(send), sessions, ...options, clock } })
   const other = rig.another({ clock: otherClock })
   const signIn: TwoProcesses['signIn'] = async (subject = 'ada', backend = rig.backend) => {
     service.subject = subject

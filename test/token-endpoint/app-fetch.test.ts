@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createBearerFetch } from '../../src/bearer.ts'
 import type { AuthEvent } from '../../src/events.ts'
 import { exchangeCode } from '../../src/exchange.ts'
+import { createSession } from '../../src/session.ts'
 import { refreshTokens } from '../../src/token-endpoint.ts'
 import { assertNoLeak, registerSecret, secret } from '../support/canary.ts'
 import { configWith, failure, grantFor, json, scriptedFetch, tokensWith } from '../support/token-flow.ts'
@@ -103,8 +105,16 @@ it('a value that is no signal is refused, and no promise is left unhandled', asy
   const config = configWith({ fetch })
   const grant = await grantFor(config)
   registerSecret('token', token)
+  const session = createSession(config)
+  await session.signIn(tokensWith())
+  const send = createBearerFetch(session, { baseUrl: config.baseUrl, fetch })
   for (const signal of [new AbortController(), {}, 'signal', true] as unknown as AbortSignal[])
-    for (const call of [exchangeCode(config, grant, { signal }), refreshTokens(config, tokensWith(), { signal })])
+    for (const call of [
+      exchangeCode(config, grant, { signal }),
+      refreshTokens(config, tokensWith(), { signal }),
+      session.getAccessToken({ signal }),
+      send(`${config.baseUrl}/x`, { signal }),
+    ])
       expect(await failure(call)).toMatchObject({
         code: 'config_invalid',
         message: 'Configuration: signal must be an AbortSignal, such as the signal of a controller.',

@@ -44,10 +44,11 @@ export interface SharedStorage extends TokenStorage {
 export function leasedStorage(database: RecordDatabase): SharedStorage {
   // Gives each write the lease of its task, also through a storage that wraps this one.
   const leases = new AsyncLocalStorage<Lease>()
-  // Code of the app, such as an event listener, may begin in a task and go on after it. It writes records of other names.
+  const held = new Set<Lease>()
+  // Code of the app, such as an event listener, may begin in a task and go on after it. It may also write records of other names.
   const leaseOf = (key: string): Lease | undefined => {
     const lease = leases.getStore()
-    return lease?.name === key ? lease : undefined
+    return lease?.name === key && held.has(lease) ? lease : undefined
   }
   const bounded = <T>(operation: () => Promise<T>): Promise<T> =>
     withTimeout(databaseTimeoutMs, operation()).catch((error) => {
@@ -64,10 +65,12 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
       throw signal?.aborted ? signal.reason : failure(database, error)
     }
     const stop = keepLease(database, lease)
+    held.add(lease)
     try {
       return await leases.run(lease, task)
     } finally {
       stop()
+      held.delete(lease)
       // If this fails, the lease ends by itself.
       await bounded(() => database.release(lease)).catch(() => {})
     }
