@@ -1,11 +1,10 @@
-import { type Call, callOf } from './bearer/call.ts'
 import { refusesRetry } from './bearer/challenge.ts'
-import { allowedTargets, type BearerTargets, forbidden, hasUserInfo, pageUrl, type TargetOf } from './bearer/targets.ts'
+import { allowedTargets, type BearerTargets, forbidden, hasUserInfo, type TargetOf } from './bearer/targets.ts'
 import { isAgentAuthError } from './errors.ts'
-import { abortedError } from './internal/timeouts.ts'
+import { abortedError, sleep } from './internal/timeouts.ts'
 import { checkNames, invalid } from './internal/values.ts'
 import type { AccessTokenSource } from './session.ts'
-import { discardBody } from './token-endpoint/response.ts'
+import { discardBody, readAtMost } from './token-endpoint/response.ts'
 import { isTokenText } from './tokens.ts'
 
 /** The options of `createBearerFetch`. */
@@ -18,14 +17,6 @@ export type BearerFetchOptions = BearerTargets & {
   readonly elsewhere?: 'pass' | 'reject' | undefined
 }
 
-const optionNames: readonly (keyof BearerFetchOptions)[] = [
-  'baseUrl',
-  'origins',
-  'allowHttpHosts',
-  'fetch',
-  'elsewhere',
-]
-
 /**
  * Returns a `fetch` that adds `Authorization: Bearer …` to requests under `baseUrl` or `origins`, and to no other request. It
  * retries a 401 once with a newer token and the same bytes, unless its Bearer challenge says `insufficient_scope` or
@@ -36,27 +27,52 @@ const optionNames: readonly (keyof BearerFetchOptions)[] = [
  * Throws `config_invalid`. RFC 6750 sections 2.1 and 3.1, specification section 5.
  */
 export function createBearerFetch(source: AccessTokenSource | string, options: BearerFetchOptions): typeof fetch {
-  const tokens = typeof source === 'string' ? fixedToken(source) : source
+  // A user session token stays the same after a 401.
+  const tokens = typeof source === 'string' ? { getAccessToken: async () => source } : source
+  if (typeof source === 'string') checkToken(source)
   if (typeof Object(tokens).getAccessToken !== 'function')
-    invalid('source, the first argument, must be an object with getAccessToken, such as createSession(config)')
-  const own = checkNames('createBearerFetch', options, optionNames)
-  const { elsewhere = 'pass' } = own
+    invalid('source, the first argument, must have getAccessToken, as createSession(config) has')
+  const names = ['baseUrl', 'origins', 'allowHttpHosts', 'fetch', 'elsewhere']
+  const { elsewhere = 'pass', ...own } = checkNames('createBearerFetch', options, names)
   if (elsewhere !== 'pass' && elsewhere !== 'reject') invalid('elsewhere must be pass or reject')
-  const onElsewhere = elsewhere === 'reject' ? tokenMayNotGo : own.baseUrl ? rejectPathOfPage : undefined
-  return bearerFetch(tokens, { targetOf: allowedTargets(own), fetch: own.fetch, onElsewhere })
+  const refuse = (): never => {
+    throw forbidden('The token may not go to this URL. Check baseUrl or origins.')
+  }
+  const onElsewhere = elsewhere === 'reject' ? refuse : undefined
+  return bearerFetch(tokens, { targetOf: allowedTargets(own, own.allowHttpHosts), fetch: own.fetch, onElsewhere })
 }
+
+type FetchArguments = Parameters<typeof fetch>
 
 export interface Sending {
   /** Says which requests get the token. */
   readonly targetOf: TargetOf
   readonly fetch: typeof fetch | undefined
   /** Called for a request that must not carry the token. If it does not throw, the request is sent without the token. */
-  readonly onElsewhere: ((input: Parameters<typeof fetch>[0]) => void) | undefined
+  readonly onElsewhere: ((input: FetchArguments[0]) => void) | undefined
+}
+
+/** A request that may carry the token, as it was when the caller made it. */
+interface Call {
+  readonly first: FetchArguments
+  /** The headers of `first`. */
+  readonly headers: Headers
+  readonly signal: AbortSignal | null | undefined
+  readonly body: unknown
+  /** Prepares the second request before the first is sent. */
+  keep(): {
+    /** Resolves to the same request with the same bytes and the present headers, or undefined if its body cannot be sent twice. */
+    again(): Promise<FetchArguments | undefined>
+    /** Frees the copy of the body. */
+    release?(): void
+  }
 }
 
 /** Does the work of `createBearerFetch` for callers that have checked the options. */
-export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof fetch {
-  const { targetOf, fetch: injected, onElsewhere } = sending
+export function bearerFetch(
+  tokens: AccessTokenSource,
+  { targetOf, fetch: injected, onElsewhere }: Sending,
+): typeof fetch {
   return async (input, init) => {
     const send = injected ?? fetch
     const call = callOf(targetOf, input, init)
@@ -67,78 +83,101 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
     }
     // The caller's own header wins: the request is sent as it is, and its 401 is returned without a retry.
     if (call.headers.has('authorization')) return send(...call.first)
-    const token = await firstToken(tokens, call)
+    const token = await tokenFor(call, tokens)
     call.headers.set('authorization', `Bearer ${token}`)
     const { again, release } = call.keep()
-    let response: Response | undefined
     try {
-      response = await send(...call.first)
+      const response = await send(...call.first)
       if (response.status !== 401 || refusesRetry(response.headers)) return response
       // The platform removes the header in a redirect to another origin, and keeps it within the origin, also outside of `baseUrl`.
       // In both cases the 401 is not that of an allowed URL.
       if (response.redirected && !(response.url && targetOf(response.url))) return response
-      const newer = await newerToken(tokens, { rejected: token, signal: call.signal })
-      const second = newer === token ? undefined : await again(`Bearer ${newer}`)
+      const newer = await tokenFor(call, tokens, token).catch((error) => {
+        discardBody(response)
+        throw error
+      })
+      call.headers.set('authorization', `Bearer ${newer}`)
+      const second = newer === token ? undefined : await again()
       if (!second) return response
       discardBody(response)
       return await send(...second)
-    } catch (error) {
-      if (response) discardBody(response)
-      throw error
     } finally {
       release?.()
     }
   }
 }
 
-/** Cancels a body that is not sent, so that its source is closed. */
-async function firstToken(source: AccessTokenSource, { signal, body }: Call): Promise<string> {
+/** Returns undefined for a request that must not carry the token. What is sent has the URL that was checked. */
+function callOf(targetOf: TargetOf, input: FetchArguments[0], init: RequestInit | undefined): Call | undefined {
+  const url = targetOf(input)
+  if (url === undefined) return undefined
+  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(init ?? {}))
+  if (isPlain && !(input instanceof Request)) return settingsCall(url, init)
+  const request = new Request(input instanceof Request ? input : url, init)
+  // The Request of the caller can show another URL than its own.
+  if (request.url === url || targetOf(request.url)) return requestCall(request)
+  throw forbidden('The Request must have the URL that it shows.')
+}
+
+function settingsCall(url: string, init: RequestInit | undefined): Call {
+  const settings = { ...init, headers: new Headers(init?.headers) }
+  const { body, headers, signal } = settings
+  const copy = copyOf(body)
+  if (copy) settings.body = copy
+  const first: FetchArguments = [url, settings]
+  return { first, headers, signal, body, keep: () => ({ again: async () => (body && !copy ? undefined : first) }) }
+}
+
+/** Returns a body that the caller cannot change later, or undefined for one that is read once. */
+function copyOf(body: RequestInit['body']): RequestInit['body'] {
+  if (typeof body === 'string' || body instanceof Blob) return body
+  if (body instanceof ArrayBuffer) return body.slice(0)
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice()
+  const copy = body instanceof URLSearchParams ? new URLSearchParams() : body instanceof FormData && new FormData()
+  // The FormData of React Native has no iterator, and its URLSearchParams cannot be made from others.
+  if (!copy || !(Symbol.iterator in Object(body))) return undefined
+  for (const [name, value] of body as Iterable<[string, string]>) copy.append(name, value)
+  return copy
+}
+
+const maxReplayBytes = 1_048_576
+
+/** Sends the Request. It can be sent twice if its body has ended when the 401 comes, and is at most 1 MiB. */
+function requestCall(request: Request): Call {
+  const { headers, signal, body } = request
+  const keep: Call['keep'] = () => {
+    const spare = body === null ? request : request.clone()
+    const reader = spare.body?.getReader()
+    const bytes = reader && readAtMost(reader, maxReplayBytes).catch(() => undefined)
+    const again = async (): Promise<FetchArguments | undefined> => {
+      if (body === null) return [request]
+      // Not awaited to its end, because a 401 can come while the caller still writes the body.
+      const copy = bytes && (await Promise.race([bytes, sleep(0)]))
+      if (bytes && !copy) return undefined
+      const { referrer, referrerPolicy } = spare
+      return [new Request(spare, { headers, referrer, referrerPolicy, ...(copy && { body: copy }) })]
+    }
+    return { again, release: () => void reader?.cancel().catch(() => {}) }
+  }
+  return { first: [request], headers, signal, body, keep }
+}
+
+/** Returns a token, after a 401 another than the rejected one. If there is none, it cancels the body, so that its source is closed. */
+async function tokenFor({ signal, body }: Call, source: AccessTokenSource, rejected?: string): Promise<string> {
   try {
     if (signal?.aborted) throw abortedError()
-    return checkToken(await source.getAccessToken({ signal }))
+    return checkToken(await source.getAccessToken({ rejected, signal }))
   } catch (error) {
-    const reason = reasonOf(error, signal)
+    // If the token cannot be refreshed, the API's 401 tells the caller more than an error would.
+    if (rejected && !signal?.aborted && isAgentAuthError(error) && error.code === 'login_required') return rejected
+    // A caller that aborts a `fetch` expects its own reason back.
+    const reason: unknown = signal?.aborted ? (signal.reason ?? error) : error
     if (body instanceof ReadableStream) body.cancel(reason).catch(() => {})
     throw reason
   }
 }
 
-/** Without a page the platform would only say that the path is no URL. */
-function rejectPathOfPage(input: Parameters<typeof fetch>[0]): void {
-  if (typeof input === 'string' && /^\/\w/.test(input) && !pageUrl()) invalid('the path must be under that of baseUrl')
-}
-
-function tokenMayNotGo(): never {
-  throw forbidden('The token may not go to this URL. Check baseUrl or origins.')
-}
-
-/** Returns a source of one token, for a user session token, which stays the same after a 401. */
-function fixedToken(text: string): AccessTokenSource {
-  const token = checkToken(text)
-  return { getAccessToken: async () => token }
-}
-
-async function newerToken(
-  source: AccessTokenSource,
-  options: { rejected: string; signal: AbortSignal | null | undefined },
-): Promise<string> {
-  const { rejected, signal } = options
-  try {
-    return checkToken(await source.getAccessToken(options))
-  } catch (error) {
-    // If the token cannot be refreshed, the API's 401 tells the caller more than an error would.
-    if (!signal?.aborted && isAgentAuthError(error) && error.code === 'login_required') return rejected
-    throw reasonOf(error, signal)
-  }
-}
-
-/** A caller that aborts a `fetch` expects its own reason back. */
-function reasonOf(error: unknown, signal: AbortSignal | null | undefined): unknown {
-  return signal?.aborted && signal.reason !== undefined ? signal.reason : error
-}
-
 /** Throws before the platform does, because its error quotes the header. */
 function checkToken(token: unknown): string {
-  if (isTokenText(token)) return token
-  invalid('the access token must be printable ASCII without spaces')
+  return isTokenText(token) ? token : invalid('the access token must be printable ASCII without spaces')
 }

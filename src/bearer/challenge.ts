@@ -4,8 +4,6 @@ const maxChallengeLength = 8_192
 const item =
   /[\s,]*(?:([\w!#$%&'*+.^`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~-]+))|([\w!#$%&'*+.^`|~-]+)(?:\s*[\w.~+/-]+=*(?=\s*(?:,|$)))?)/gy
 
-const errorsOfTheRequest: readonly (string | undefined)[] = ['insufficient_scope', 'invalid_request']
-
 /**
  * Returns whether a 401 says that a newer token would not help: a Bearer challenge with `insufficient_scope` or `invalid_request`.
  * Without a readable challenge the token counts as expired. RFC 6750 section 3.1, RFC 9110
@@ -13,7 +11,7 @@ const errorsOfTheRequest: readonly (string | undefined)[] = ['insufficient_scope
  */
 export function refusesRetry(headers: Headers): boolean {
   const value = headers.get('www-authenticate') ?? ''
-  return value.length <= maxChallengeLength && errorsOfTheRequest.includes(bearerError(value))
+  return value.length <= maxChallengeLength && /^(insufficient_scope|invalid_request)$/.test(bearerError(value) ?? '')
 }
 
 /** Returns the `error` of the first Bearer challenge that has one. Several challenges may share the header. */

@@ -1,5 +1,5 @@
 import { createLogin, requireWebCrypto } from '../authorize.ts'
-import { originOf, targetsUnder } from '../bearer/targets.ts'
+import { allowedTargets, originOf } from '../bearer/targets.ts'
 import { bearerFetch, type Sending } from '../bearer.ts'
 import { type AuthConfig, configFrom } from '../config.ts'
 import { endSessionUrl } from '../end-session.ts'
@@ -115,7 +115,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
         },
       },
       {
-        targetOf: targetsUnder(config.baseUrl),
+        targetOf: allowedTargets({ baseUrl: config.baseUrl }),
         fetch: options.onEvent ? options.fetch : reportRefusals(options.fetch),
         onElsewhere: elsewhereReporter(config),
       },

@@ -174,7 +174,11 @@ describe('bodies and limits', () => {
     expect(rig.seen[0]?.headers.get('content-type')).toBe('application/json')
   })
 
-  test('a short body reaches a custom fetch that knows no Request of this platform', async () => {
+  test.each([
+    ['short', 2, 2],
+    ['long', 100_000, 100_000],
+    ['streamed', 100_000, undefined],
+  ])('a %s body reaches a custom fetch that knows no Request of this platform', async (_, size, length) => {
     const rig = await proxyRig(async (request) => new Response(await request.text()))
     const { fetch: inner } = rig.options
     const foreign: typeof fetch = async (input, init) => {
@@ -183,9 +187,9 @@ describe('bodies and limits', () => {
     }
     const browser = rig.browser(rig.another({ fetch: foreign }))
     browser.setCookie(...rig.person.session())
-    const headers = { ...guard, 'content-length': '2' }
-    const answered = await browser.send('/api/items', { method: 'POST', body: '{}', headers })
-    expect({ status: answered.status, text: await answered.text() }).toEqual({ status: 200, text: '{}' })
+    const headers = { ...guard, ...(length && { 'content-length': `${length}` }) }
+    const answered = await browser.send('/api/items', { method: 'POST', body: 'x'.repeat(size), headers })
+    expect({ status: answered.status, text: await answered.text() }).toEqual({ status: 200, text: 'x'.repeat(size) })
   })
 
   test.each([

@@ -52,9 +52,3 @@ test.each([
 ])('under a base path, %s decides whether the token goes along', (_, path, allowed) => {
   expect(allowedTargets({ baseUrl: 'https://api.example.com/v1' })(path)).toBe(allowed)
 })
-
-test('a relative URL that would hold /api twice is refused only at its beginning', () => {
-  const target = allowedTargets({ baseUrl: 'https://example.com/api' })
-  expect(() => target('api/agents')).toThrow(expect.objectContaining({ code: 'config_invalid' }))
-  expect(target('agents/api/')).toBe('https://example.com/api/agents/api/')
-})

@@ -1,8 +1,7 @@
-import { createBrowserAuth } from 'agent-auth/browser'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
-import { configWith, failure, optionsWith, scriptedFetch } from '../support/token-flow.ts'
+import { configWith, failure, scriptedFetch } from '../support/token-flow.ts'
 import { backendWith, invalid } from '../support/wrong-calls.ts'
 
 // Service URLs that a new user confuses. Each message names the option and what to do.
@@ -29,32 +28,6 @@ it.each([
   expect(
     calls.map(({ url, init }) => ({ url, authorization: new Headers(init.headers).get('authorization') })),
   ).toEqual([{ url, authorization }])
-})
-
-it('baseUrl with a path: without a page, a path outside of it is refused, and nothing is sent', async () => {
-  const { fetch, calls } = scriptedFetch(new Response())
-  const api = createBearerFetch('token', { baseUrl: 'https://api.example.com/api', fetch })
-  expect(await failure(api('/parent_agents/search'))).toMatchObject(invalid('the path must be under that of baseUrl'))
-  expect(calls).toEqual([])
-  vi.stubGlobal('location', { href: 'https://app.example.com/' })
-  onTestFinished(() => void vi.unstubAllGlobals())
-  await api('/parent_agents/search')
-  expect(calls.map(({ url, init }) => ({ url, headers: init?.headers }))).toStrictEqual([
-    { url: '/parent_agents/search', headers: undefined },
-  ])
-})
-
-it('baseUrl ends in /api: a relative URL that begins with api/ is refused, because it would hold /api twice', async () => {
-  const { fetch, calls } = scriptedFetch(new Response())
-  const api = createBearerFetch('token', { baseUrl: 'https://api.example.com/api', fetch })
-  const auth = createBrowserAuth({ ...optionsWith(), baseUrl: 'https://api.example.com/api/', fetch })
-  for (const call of [api, auth.fetch])
-    expect(await failure(call('api/parent_agents/search'))).toMatchObject(
-      invalid('baseUrl must not end in /api, which its paths begin with'),
-    )
-  expect(calls).toEqual([])
-  await createBearerFetch('token', { baseUrl: 'https://api.example.com', fetch })('api/parent_agents/search')
-  expect(calls.map(({ url }) => url)).toEqual(['https://api.example.com/api/parent_agents/search'])
 })
 
 it.each(['/auth/v1', '/oauth2', '/oauth', '/authorize', '/oauth2/authorize', '/auth/v1/token'])(

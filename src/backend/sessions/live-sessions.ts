@@ -128,7 +128,17 @@ interface ApiTarget {
  */
 export function apiFetch({ config, injectedFetch }: ApiTarget, source: AccessTokenSource): typeof fetch {
   const { baseUrl, allowHttpHosts } = config
-  return createBearerFetch(source, { baseUrl, allowHttpHosts, fetch: injectedFetch, elsewhere: 'reject' })
+  const send = injectedFetch && withoutRequests(injectedFetch)
+  return createBearerFetch(source, { baseUrl, allowHttpHosts, fetch: send, elsewhere: 'reject' })
+}
+
+/** Passes the parts of a Request on, because a `fetch` from npm rejects the Request of the platform. */
+function withoutRequests(send: typeof fetch): typeof fetch {
+  return (input, init) => {
+    if (!(input instanceof Request)) return send(input, init)
+    const { url, method, headers, body, signal, redirect } = input
+    return send(url, { method, headers, body, signal, redirect, duplex: 'half' } as RequestInit)
+  }
 }
 
 /** Removes the entry that was added first to a Set or a Map if there are more than `maxSize`. Returns its key if it removed one. */
