@@ -16,6 +16,7 @@ const entry: Record<string, string> = {
   vue: 'src/vue/index.ts',
   svelte: 'src/svelte/index.ts',
   solid: 'src/solid/index.ts',
+  discovery: 'src/discovery/index.ts',
   node: 'src/node/index.ts',
   opentelemetry: 'src/opentelemetry/index.ts',
   texts: 'src/texts/index.ts',

@@ -18,6 +18,7 @@ const edges: Record<string, string[]> = {
   'backend/client': ['backend'],
   browser: [],
   command: ['node'],
+  discovery: [],
   node: [],
   opentelemetry: ['backend'],
   postgres: [],

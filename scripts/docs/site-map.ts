@@ -54,6 +54,7 @@ export const siteSections: readonly SiteSection[] = [
     'docs/stages.md',
     'docs/testing.md',
     'docs/moving.md',
+    'docs/servers.md',
   ]),
   section('Operations', ['docs/operations/deploy.md', 'docs/operations/troubleshooting.md']),
   section('Reference', ['docs/configuration.md', 'docs/errors.md', 'docs/security.md']),

@@ -113,11 +113,11 @@ export class AppBrowser {
   readonly cookies: CookieJar = new Map()
   /** Every `Set-Cookie` line, in order. */
   readonly lines: string[] = []
-  readonly #service: Service
+  readonly #service: Pick<Service, 'fetch'>
   readonly #backend: Backend
   readonly #origin: string
 
-  constructor(service: Service, backend: Backend, redirectUri: string) {
+  constructor(service: Pick<Service, 'fetch'>, backend: Backend, redirectUri: string) {
     this.#service = service
     this.#backend = backend
     this.#origin = new URL(redirectUri).origin

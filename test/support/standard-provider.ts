@@ -16,12 +16,15 @@ export interface StandardProvider {
     readonly clientSecret: string
     readonly redirectUri: string
   }
+  /** The redirect URI of a backend, for both clients. */
+  readonly backendRedirectUri: string
   /** Signs a person in and consents; resolves to the callback URL that a browser would have been sent to. */
   completeLogin(authorizeUrl: string | URL, redirectUri?: string): Promise<string>
   close(): Promise<void>
 }
 
 const redirectUri = 'http://127.0.0.1:8976/callback'
+const backendRedirectUri = 'http://127.0.0.1:8976/auth/callback'
 
 /**
  * A certified OpenID provider on loopback: somebody else's idea of RFC 6749, RFC 7636 and RFC 9207. Refresh tokens are issued for
@@ -55,6 +58,7 @@ export async function startStandardProvider(): Promise<StandardProvider> {
     tokenEndpoint: `${issuer}/token`,
     publicClient,
     confidentialClient,
+    backendRedirectUri,
     completeLogin: (authorizeUrl, target = redirectUri) => followLogin(String(authorizeUrl), target),
     async close() {
       server.closeAllConnections()
@@ -66,7 +70,7 @@ export async function startStandardProvider(): Promise<StandardProvider> {
 function configuration(clients: Pick<StandardProvider, 'publicClient' | 'confidentialClient'>): Configuration {
   const { publicClient, confidentialClient } = clients
   const shared = {
-    redirect_uris: [redirectUri],
+    redirect_uris: [redirectUri, backendRedirectUri],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code' as const],
     // Native: the redirect is plain http on loopback.
@@ -87,7 +91,7 @@ function configuration(clients: Pick<StandardProvider, 'publicClient' | 'confide
     pkce: { required: () => true },
     issueRefreshToken: async () => true,
     rotateRefreshToken: true,
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, revocation: { enabled: true, allowedPolicy: async () => true } },
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
     cookies: { keys: [randomBytes(16).toString('hex')] },
     findAccount: (_context, sub) => ({ accountId: sub, claims: async () => ({ sub }) }),
