@@ -1,5 +1,4 @@
-import type { Figure } from './figures.ts'
-import { median } from './figures.ts'
+import { type Figure, median } from './figures.ts'
 import { commands } from './service/peers.ts'
 import { startServerProcess } from './service/server-process.ts'
 import { throughput } from './service/throughput.ts'

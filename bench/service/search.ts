@@ -5,10 +5,8 @@ import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import pg from 'pg'
 import { createDatabase, startPostgres } from '../../test/support/postgres-server.ts'
-import type { Figure } from '../figures.ts'
-import { median, quantile } from '../figures.ts'
-import type { Send } from './send.ts'
-import { sendOverSockets } from './send.ts'
+import { type Figure, median, quantile } from '../figures.ts'
+import { type Send, sendOverSockets } from './send.ts'
 import { startServerProcess } from './server-process.ts'
 
 const command = fileURLToPath(new URL('../../service/dist/cli.js', import.meta.url))

@@ -1,7 +1,13 @@
 import * as z from 'zod/mini'
 import { problemText, strict } from './issue-text.ts'
-import type { Permission } from './permission-names.ts'
-import { clientAdminPermission, permissionNames } from './permission-names.ts'
+
+/** The permissions of the API. Which endpoint needs which one is this service's decision. */
+export const permissionNames = ['api.access', 'parent_agents.read', 'parent_agents.create', 'llm_models.read'] as const
+
+/** The permission to manage the API clients of a tenant on their pages. No endpoint of the API needs it. */
+export const clientAdminPermission = 'api_clients.manage'
+
+export type Permission = (typeof permissionNames)[number]
 
 /** The endpoints of the API, by the operation ids of its OpenAPI document. */
 export const endpointIds = [

@@ -1,5 +1,10 @@
 import { basename, relative } from 'node:path'
-import { shellWord } from './shell-word.ts'
+
+/** Returns the text as one word of a command line to copy. A shell expands nothing in single quotes, which `cmd` of Windows lacks. */
+export function shellWord(text: string): string {
+  if (/^[\w./:@=,+-]+$/.test(text)) return text
+  return process.platform === 'win32' ? `"${text}"` : `'${text.replaceAll("'", "'\\''")}'`
+}
 
 /**
  * Returns how to call this command. In a clone of the repository it is a script of npm. In an app, npx finds it, also if a script of

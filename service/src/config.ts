@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { problemText } from './issue-text.ts'
-import { lifetimeRanges } from './lifetimes.ts'
-import { defaultPorts, trustedProxies } from './limits.ts'
+import { defaultPorts, lifetimeRanges, trustedProxies } from './limits.ts'
 import { isLoopback, isLoopbackAddress } from './loopback.ts'
 import { serviceOptions } from './options.ts'
 import { refuseRedirectUri } from './redirect-uris.ts'
@@ -79,6 +78,7 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     accessTokenLifeMs: lifetimeRanges.accessTokenLifeMs.standard,
     codeLifeMs: lifetimeRanges.codeLifeMs.standard,
     tokenResponse: 'full',
+    tokenClaims: 'standard',
     allowedOrigins: [],
     allowedHosts: [],
     access: {},

@@ -1,13 +1,10 @@
+import type { EndpointId } from './access-change.ts'
 import type { ServiceConfig } from './config.ts'
-import type { ServiceKeys } from './credentials/keys.ts'
 import type { Passwords } from './credentials/passwords.ts'
 import type { Throttles } from './credentials/throttle-policies.ts'
-import type { AutoApproval } from './state/auto-approved-user.ts'
-import type { ServiceClock } from './state/clock.ts'
-import type { EndpointBilling } from './state/endpoint-billing.ts'
-import type { Faults } from './state/faults.ts'
-import type { Journal } from './state/journal.ts'
-import type { Logins } from './state/login-traces.ts'
+import type { ServiceKeys } from './credentials/tokens.ts'
+import type { Logins } from './dev/login-traces.ts'
+import type { Faults, Journal, ServiceClock } from './state.ts'
 import type { Store } from './store/store.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 
@@ -21,8 +18,10 @@ export interface ServiceContext {
   readonly journal: Journal
   readonly logins: Logins
   readonly faults: Faults
-  readonly autoApproval: AutoApproval
-  readonly endpointBilling: EndpointBilling
+  /** The user who signs in and approves without pages, for tests without a browser. Only the dev controls set it. */
+  readonly autoApproval: { email?: string | undefined }
+  /** The endpoints whose need of active billing was changed. Only access changes set it. */
+  readonly endpointBilling: Map<EndpointId, 'needed' | 'not-needed'>
   readonly store: Store
   readonly keys: ServiceKeys
   readonly passwords: Passwords

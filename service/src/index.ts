@@ -14,5 +14,12 @@ export { createService } from './server/create-service.ts'
 export { startService } from './server/start-service.ts'
 export type { Client, DevControls, Person, Service } from './service.ts'
 export type { ServiceOptions } from './service-options.ts'
-export type { FaultEffect, FaultMatch, FaultRule } from './state/faults.ts'
-export type { EventEntry, JournalEntry, RequestEntry, SecurityEvent } from './state/journal.ts'
+export type {
+  EventEntry,
+  FaultEffect,
+  FaultMatch,
+  FaultRule,
+  JournalEntry,
+  RequestEntry,
+  SecurityEvent,
+} from './state.ts'

@@ -2,8 +2,7 @@ import { isIP } from 'node:net'
 import * as z from 'zod/mini'
 import { accessChange } from './access-change.ts'
 import { listed } from './issue-text.ts'
-import { lifetimeRanges } from './lifetimes.ts'
-import { defaultPorts, trustedProxies } from './limits.ts'
+import { defaultPorts, lifetimeRanges, trustedProxies } from './limits.ts'
 import type { Seed } from './seed/seed-schema.ts'
 import type { ServiceOptions } from './service-options.ts'
 
@@ -230,6 +229,13 @@ export const serviceOptions: OptionsOf<ServiceOptions> = {
     value: 'MEMBERS',
     standard: 'full',
     meaning: '`minimal` sends `access_token` and `refresh_token` only',
+  },
+  tokenClaims: {
+    ...choice('standard', 'profile'),
+    flag: 'token-claims',
+    value: 'CLAIMS',
+    standard: 'standard',
+    meaning: '`profile` adds `name` and `email` of the user to access tokens, for applications that show them',
   },
   log: {
     ...choice('json', 'pretty', 'off'),

@@ -48,6 +48,8 @@ export interface ServiceOptions {
   codeLifeMs?: number | undefined
   /** Members of a token response. `minimal` has `access_token` and `refresh_token` only. Default: `full`. */
   tokenResponse?: 'full' | 'minimal' | undefined
+  /** Whether access tokens have `name` and `email` of the user (`profile`). Default: `standard`, without them. */
+  tokenClaims?: 'standard' | 'profile' | undefined
   /** Data to start an empty database with: the path of a seed file, or a seed. Default: the demo data. */
   seed?: string | Seed | undefined
   /** Redirect URIs to register for every demo client, in addition to the defaults. Default: none. */

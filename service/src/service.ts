@@ -1,7 +1,5 @@
 import type { AccessChange } from './access-change.ts'
-import type { ClockState } from './state/clock.ts'
-import type { FaultRule } from './state/faults.ts'
-import type { JournalEntry } from './state/journal.ts'
+import type { ClockState, FaultRule, JournalEntry } from './state.ts'
 
 /** A demo user. */
 export interface Person {

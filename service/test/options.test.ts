@@ -8,12 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import { failureText } from '../src/cli/failures.ts'
-import { readCommand } from '../src/cli/read-command.ts'
-import { variableOf } from '../src/cli/read-options.ts'
+import { readCommand, variableOf } from '../src/cli/read-command.ts'
 import { helpText } from '../src/cli/texts.ts'
 import { createServiceConfig } from '../src/config.ts'
-import type { Option } from '../src/options.ts'
-import { commandOptions, serviceOptions } from '../src/options.ts'
+import { commandOptions, type Option, serviceOptions } from '../src/options.ts'
 import type { ServiceOptions } from '../src/service-options.ts'
 import { startService } from './support/start.ts'
 
@@ -42,6 +40,7 @@ const samples: { [Name in keyof Required<ServiceOptions>]: [text: string, value:
   accessTokenLifeMs: ['2000', 2_000],
   codeLifeMs: ['3000', 3_000],
   tokenResponse: ['minimal', 'minimal'],
+  tokenClaims: ['profile', 'profile'],
   log: ['json', 'json'],
 }
 const rows = Object.entries(samples).map(

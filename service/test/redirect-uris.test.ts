@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'
 import { leastMs } from '../../test/support/least-ms.ts'
-import { callbackUrl } from '../src/authorize/redirect-to-client.ts'
+import { callbackUrl } from '../src/authorize/consent.tsx'
 import {
   matchesRegistered,
   pageOriginsOf,

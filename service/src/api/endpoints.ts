@@ -1,23 +1,31 @@
 import type * as z from 'zod'
-import type { EndpointId } from '../access-change.ts'
+import type { EndpointId, Permission } from '../access-change.ts'
 import { limits } from '../limits.ts'
-import { contextVariablesPath, readContextVariables } from './agents/context-variables.ts'
-import { createParentAgent, createParentAgentBody } from './agents/create-parent-agent.ts'
-import type { EndpointNeeds } from './check-bearer.ts'
-import type { Envelope } from './envelope.ts'
+import {
+  contextVariablesPath,
+  createParentAgent,
+  createParentAgentBody,
+  parentAgentSearchBody,
+  readContextVariables,
+  searchParentAgents,
+} from './agents.ts'
+import { llmModelSearchBody, searchLlmModels } from './models.ts'
 import { contextVariablesFound, llmModelsFound, parentAgentCreated, parentAgentsFound } from './schemas.ts'
-import { llmModelSearchBody, searchLlmModels } from './search/search-llm-models.ts'
-import { parentAgentSearchBody, searchParentAgents } from './search/search-parent-agents.ts'
 import type { ApiCall } from './validation.ts'
 
 /**
  * One endpoint of specification 4, with the permission that it needs besides `api.access`, its handler and its entry in the OpenAPI
  * document.
  */
-export interface Endpoint extends EndpointNeeds {
+export interface Endpoint {
   method: 'GET' | 'POST'
   path: string
-  respond(call: ApiCall): Promise<Envelope<object>>
+  /** What it needs besides `api.access`. */
+  permission: Permission
+  /** Endpoints that change something need a tenant whose billing is active. */
+  billing: 'needed' | 'not-needed'
+  /** Returns the `data` of the response. */
+  respond(call: ApiCall): Promise<object>
   operation: Operation
 }
 

@@ -1,13 +1,11 @@
+import { apiLimits } from '../limits.ts'
+
 /** The response of every endpoint. */
 export interface Envelope<Data> {
   success: boolean
   data: Data
   error_type: string | null
   error_message: string | null
-}
-
-export function succeeded<Data>(data: Data): Envelope<Data> {
-  return { success: true, data, error_type: null, error_message: null }
 }
 
 /** The values of `error_type`, which the specification does not show. */
@@ -71,6 +69,12 @@ export class ValidationError extends Error {
     this.name = 'ValidationError'
     this.detail = detail
   }
+}
+
+export const tooLargeText = `the body is over ${apiLimits.bodyBytes / 1_024} KiB`
+
+export function invalidJson(msg: string): ValidationError {
+  return new ValidationError([{ loc: ['body'], msg, type: 'json_invalid' }])
 }
 
 /** Creates the 401. Its challenge names an `error` only if the request had credentials (RFC 6750 section 3.1). */

@@ -1,6 +1,4 @@
 import * as z from 'zod'
-import type { ParentAgent } from './agents/parent-agent-response.ts'
-import type { LlmModel } from './search/search-llm-models.ts'
 
 /** The schemas of all responses. The OpenAPI document is generated from them, and contract tests check responses against it. */
 
@@ -11,7 +9,7 @@ const memoryExpiration = z.strictObject({
   clear_thread_on_conversation_end: z.boolean(),
 })
 
-export const agentConfigs: z.ZodType<ParentAgent['configs']> = z.strictObject({
+export const agentConfigs = z.strictObject({
   last_agent_in_group: z.string(),
   max_rounds: z.string().meta({ description: 'A number as text' }),
   temperature: z.number(),
@@ -20,7 +18,7 @@ export const agentConfigs: z.ZodType<ParentAgent['configs']> = z.strictObject({
   memory_expiration: memoryExpiration,
 })
 
-export const parentAgent: z.ZodType<ParentAgent> = z.strictObject({
+export const parentAgent = z.strictObject({
   id: z.int(),
   parent_agent_type: z.string().meta({ description: 'Human-readable type' }),
   parent_agent_type_key: z.string(),
@@ -38,14 +36,17 @@ export const parentAgent: z.ZodType<ParentAgent> = z.strictObject({
   created_at: z.string().meta({ format: 'date-time' }),
 })
 
-export const llmModel: z.ZodType<LlmModel> = z.strictObject({
+/** A parent agent in a response, with the members of specification 2.2. */
+export type ParentAgent = z.infer<typeof parentAgent>
+
+export const llmModel = z.strictObject({
   id: z.int(),
   model_name: z.string(),
   model_version: z.string(),
   provider: z.string(),
 })
 
-export const contextVariable: z.ZodType = z.looseObject({
+export const contextVariable = z.looseObject({
   path: z.string().optional().meta({ default: '' }),
   type: z.string().optional().meta({ default: 'any' }),
   description: z.string().optional().meta({ default: '' }),
@@ -53,7 +54,7 @@ export const contextVariable: z.ZodType = z.looseObject({
   insert_value: z.string(),
 })
 
-export const contextVariableGroup: z.ZodType = z.looseObject({
+export const contextVariableGroup = z.looseObject({
   key: z.string(),
   tool_key: z.string(),
   tool_name: z.string(),
@@ -64,7 +65,10 @@ export const contextVariableGroup: z.ZodType = z.looseObject({
   output_schema: z.record(z.string(), z.unknown()).nullable().optional(),
 })
 
-function envelope(data: z.ZodType): z.ZodType {
+/** A group of context variables in a response (specification 2.5 and 2.6). */
+export type ContextVariableGroup = z.infer<typeof contextVariableGroup>
+
+function envelope(data: z.ZodType) {
   return z.strictObject({
     success: z.boolean(),
     data,
@@ -73,17 +77,15 @@ function envelope(data: z.ZodType): z.ZodType {
   })
 }
 
-export const contextVariablesFound: z.ZodType = envelope(
+export const contextVariablesFound = envelope(
   z.strictObject({ context_variables: z.array(contextVariableGroup).optional() }),
 )
-export const parentAgentsFound: z.ZodType = envelope(
-  z.strictObject({ items: z.array(parentAgent), count: z.int().min(0) }),
-)
-export const parentAgentCreated: z.ZodType = envelope(z.strictObject({ items: z.array(parentAgent) }))
-export const llmModelsFound: z.ZodType = envelope(z.strictObject({ items: z.array(llmModel), count: z.int().min(0) }))
-export const refusal: z.ZodType = envelope(z.strictObject({}))
+export const parentAgentsFound = envelope(z.strictObject({ items: z.array(parentAgent), count: z.int().min(0) }))
+export const parentAgentCreated = envelope(z.strictObject({ items: z.array(parentAgent) }))
+export const llmModelsFound = envelope(z.strictObject({ items: z.array(llmModel), count: z.int().min(0) }))
+export const refusal = envelope(z.strictObject({}))
 
-export const validationItem: z.ZodType = z.strictObject({
+export const validationItem = z.strictObject({
   loc: z.array(z.union([z.string(), z.int()])),
   msg: z.string(),
   type: z.string(),
@@ -91,4 +93,4 @@ export const validationItem: z.ZodType = z.strictObject({
   ctx: z.record(z.string(), z.unknown()).optional(),
 })
 
-export const validationError: z.ZodType = z.strictObject({ detail: z.array(validationItem) })
+export const validationError = z.strictObject({ detail: z.array(validationItem) })

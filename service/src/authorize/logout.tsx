@@ -1,15 +1,14 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
-import { parseQuery, type Query } from '../http/query.ts'
+import { parseQuery, type Query } from '../http/messages.ts'
 import { pageOriginsOf, registeredPageOrigin } from '../redirect-uris.ts'
-import { endSignedIn, readSignedIn } from '../sign-in/sign-in-session.ts'
-import type { Db } from '../store/store.ts'
-import { findRegisteredClient } from '../store/tables/clients.ts'
-import { showError } from '../ui/error.tsx'
-import { showPage } from '../ui/layout.tsx'
+import { endSignedIn, readSignedIn } from '../sign-in/browser.ts'
+import { findRegisteredClient } from '../store/clients.ts'
+import type { Db } from '../store/database.ts'
+import { showError, showPage } from '../ui/pages.tsx'
 import { isPrefetch, prefetchRefused } from './authorize.ts'
-import { sendBack } from './redirect-to-client.ts'
+import { sendBack } from './consent.tsx'
 
 /**
  * GET /auth/v1/logout: ends the sign-in of this browser at the service. The tokens of applications stay valid. Redirects to the

@@ -1,7 +1,7 @@
+import { shellWord } from '../command-name.ts'
 import { requestLimits } from '../limits.ts'
 import { refuseRedirectUri, withoutLoopbackPort } from '../redirect-uris.ts'
-import { shellWord } from '../shell-word.ts'
-import type { RegisteredClient } from '../store/tables/clients.ts'
+import type { RegisteredClient } from '../store/clients.ts'
 
 /** Returns the text about a redirect URI that is not registered. The page never links to it (open redirect, S-003). */
 export function unregisteredText(sent: string | undefined): string {

@@ -1,7 +1,6 @@
-import { copyDataFile } from '../store/engine/copy-data-file.ts'
-import type { OfflineCommand } from './offline.ts'
-import { requireDataFile } from './offline.ts'
-import { ArgumentError } from './read-options.ts'
+import { copyDataFile } from '../store/libsql.ts'
+import { type OfflineCommand, requireDataFile } from './offline.ts'
+import { ArgumentError } from './read-command.ts'
 
 const help = `agent-service backup: copies a data file
 

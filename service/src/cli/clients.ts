@@ -1,17 +1,21 @@
-import { readClientForm } from '../clients/client-form.ts'
-import type { RegistryContext, RegistryResult } from '../clients/registry.ts'
-import { createClient, retireSecret, rotateSecret, setActivity } from '../clients/registry.ts'
-import { loadKeys } from '../credentials/keys.ts'
+import {
+  createClient,
+  type RegistryContext,
+  type RegistryResult,
+  readClientForm,
+  retireSecret,
+  rotateSecret,
+  setActivity,
+} from '../clients/registry.ts'
+import { loadKeys } from '../credentials/tokens.ts'
 import { firstNames, listed } from '../issue-text.ts'
 import { storeLimits } from '../limits.ts'
+import { clientRegistryOf, commandLine } from '../store/client-registry.ts'
+import { findClient } from '../store/clients.ts'
 import type { Store } from '../store/store.ts'
-import { findClient } from '../store/tables/clients.ts'
-import { commandLine } from '../store/tables/tenant/registry-changes.ts'
-import { listTenantIds } from '../store/tables/tenants.ts'
-import type { OfflineCommand } from './offline.ts'
-import { dataFlags, dataHelp, neededFlag, onStore } from './offline.ts'
-import type { FlagValues } from './read-options.ts'
-import { ArgumentError } from './read-options.ts'
+import { listTenantIds } from '../store/tenants.ts'
+import { dataFlags, dataHelp, neededFlag, type OfflineCommand, onStore } from './offline.ts'
+import { ArgumentError, type FlagValues } from './read-command.ts'
 
 const help = `agent-service clients: the API clients of a data file or of DATABASE_URL
 
@@ -124,7 +128,7 @@ async function contextOfClient(store: Store, clientId: string): Promise<Registry
 
 async function contextOf(store: Store, tenant: string): Promise<RegistryContext> {
   const { hashKey } = await loadKeys(store.db)
-  return { tenant: store.forTenant(tenant), hashKey, nowMs: Date.now(), actor: commandLine }
+  return { registry: clientRegistryOf(store.db, tenant), hashKey, nowMs: Date.now(), actor: commandLine }
 }
 
 /** Returns the tenant that is named, or all of them. */
@@ -138,7 +142,7 @@ async function tenantsOf(store: Store, tenant: unknown): Promise<string[]> {
 async function list(store: Store, named: unknown): Promise<Done> {
   const found = []
   for (const tenant of await tenantsOf(store, named)) {
-    const registered = store.forTenant(tenant).clients
+    const registered = clientRegistryOf(store.db, tenant)
     for (const { id, name, kind, active, redirectUris } of await registered.list()) {
       const secrets = await registered.activeSecrets(id, Date.now())
       const state = active ? 'active' : 'inactive'
@@ -156,7 +160,7 @@ async function list(store: Store, named: unknown): Promise<Done> {
 async function history(store: Store, { tenant: named, client }: FlagValues): Promise<Done> {
   const changes = []
   for (const tenant of await tenantsOf(store, named)) {
-    const found = await store.forTenant(tenant).registryChanges.list(typeof client === 'string' ? client : undefined)
+    const found = await clientRegistryOf(store.db, tenant).changes(typeof client === 'string' ? client : undefined)
     changes.push(...found.map((change) => ({ ...change, tenant })))
   }
   changes.sort((a, b) => b.atMs - a.atMs)

@@ -6,14 +6,10 @@ import { toolLimits } from '../limits.ts'
 import { startAlone } from '../server/start-service.ts'
 import type { Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
-import { refuseDataFile } from './data-file.ts'
-import { environmentText } from './env-block.ts'
 import { failureText } from './failures.ts'
-import type { OfflineCommand } from './offline.ts'
-import { runOffline } from './offline.ts'
-import type { Command, NameOf } from './read-command.ts'
-import { readCommand } from './read-command.ts'
-import { dataFlag, helpText, jsonLine, placesText, rosterText } from './texts.ts'
+import { type OfflineCommand, refuseDataFile, runOffline } from './offline.ts'
+import { type Command, type NameOf, readCommand } from './read-command.ts'
+import { dataFlag, environmentText, helpText, jsonLine, placesText, rosterText } from './texts.ts'
 
 /** `ok`: it was stopped, or printed a help text. `failed`: it could not start, or did not stop in time. `usage`: wrong arguments. */
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const

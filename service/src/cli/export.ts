@@ -1,12 +1,11 @@
 import { lstat, open, rename, rm } from 'node:fs/promises'
-import { inMebibytes } from '../byte-count.ts'
+import { inMebibytes } from '../http/messages.ts'
+import { seedLimits } from '../limits.ts'
 import { seedOf, seedText } from '../seed/export-seed.ts'
-import { seedLimits } from '../seed/seed-limits.ts'
-import { linkTarget } from '../store/engine/private-file.ts'
+import { linkTarget } from '../store/libsql.ts'
 import { readSeedRows } from '../store/read-seed-rows.ts'
-import type { OfflineCommand } from './offline.ts'
-import { dataFlags, dataHelp, onStore } from './offline.ts'
-import { ArgumentError } from './read-options.ts'
+import { dataFlags, dataHelp, type OfflineCommand, onStore } from './offline.ts'
+import { ArgumentError } from './read-command.ts'
 
 const help = `agent-service export: writes the data of a data file or of DATABASE_URL as a seed
 

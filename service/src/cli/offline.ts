@@ -1,13 +1,53 @@
-import { existsSync } from 'node:fs'
-import type { ParseArgsConfig } from 'node:util'
-import { parseArgs } from 'node:util'
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { commandName } from '../command-name.ts'
-import type { Store } from '../store/store.ts'
-import { openStore } from '../store/store.ts'
-import { refuseDataFile } from './data-file.ts'
+import { linkTarget } from '../store/libsql.ts'
+import { openStore, type Store } from '../store/store.ts'
 import { failureText } from './failures.ts'
-import type { FlagValues, Location } from './read-options.ts'
-import { ArgumentError, argumentText, readLocation } from './read-options.ts'
+import { ArgumentError, argumentText, type FlagValues, type Location, readLocation } from './read-command.ts'
+
+const header = 'SQLite format 3\0'
+
+/**
+ * Returns why this path cannot be a data file, or undefined. A new file needs an existing folder. Call it before the
+ * database is opened, because closing a file releases every lock that this process has on it.
+ */
+export function refuseDataFile(dataFile: string): string | undefined {
+  const named = (problem: string): string => `the data file ${JSON.stringify(dataFile)} ${problem}`
+  const file = statSync(dataFile, { throwIfNoEntry: false })
+  if (file === undefined) {
+    const folder = dirname(resolve(linkTarget(dataFile)))
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+      return named('cannot be created: its folder does not exist')
+    return isAllowed(folder) ? undefined : named('cannot be created: its folder is not writable')
+  }
+  if (!file.isFile()) return named('is not a file; choose another path')
+  if (!isAllowed(dataFile)) return named('cannot be read and written by this user')
+  return file.size === 0 || beginning(dataFile) === header
+    ? undefined
+    : named('is not a SQLite database; choose another path')
+}
+
+function isAllowed(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function beginning(file: string): string {
+  const bytes = Buffer.alloc(header.length)
+  const descriptor = openSync(file, 'r')
+  try {
+    readSync(descriptor, bytes)
+    return bytes.toString('latin1')
+  } finally {
+    closeSync(descriptor)
+  }
+}
 
 /** A command on data that a service may be running on. */
 export interface OfflineCommand {

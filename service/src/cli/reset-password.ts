@@ -1,12 +1,10 @@
 import { text } from 'node:stream/consumers'
-import { loadKeys } from '../credentials/keys.ts'
 import { createPasswords } from '../credentials/passwords.ts'
-import { randomSecret } from '../credentials/secrets.ts'
+import { loadKeys, randomSecret } from '../credentials/tokens.ts'
 import { credentialLimits } from '../limits.ts'
 import { replacePassword } from '../store/replace-password.ts'
-import type { OfflineCommand } from './offline.ts'
-import { dataFlags, dataHelp, onStore } from './offline.ts'
-import { ArgumentError } from './read-options.ts'
+import { dataFlags, dataHelp, type OfflineCommand, onStore } from './offline.ts'
+import { ArgumentError } from './read-command.ts'
 
 const { leastPasswordCharacters: least, passwordCharacters: most } = credentialLimits
 

@@ -1,16 +1,15 @@
 import type { Context } from 'hono'
-import { keyedHash, sameText } from '../credentials/secrets.ts'
+import { clientAdminPermission } from '../access-change.ts'
+import { keyedHash, sameText } from '../credentials/tokens.ts'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
+import type { Fields } from '../http/messages.ts'
 import { requestLimits } from '../limits.ts'
-import { clientAdminPermission } from '../permission-names.ts'
-import { ensureBrowser, readCookie } from '../sign-in/cookies.ts'
-import type { FormField } from '../sign-in/interaction-form.ts'
-import { readInteractionForm } from '../sign-in/interaction-form.ts'
-import type { SignedIn } from '../sign-in/sign-in-session.ts'
-import { readSignedIn } from '../sign-in/sign-in-session.ts'
-import { showError } from '../ui/error.tsx'
+import { ensureBrowser, readCookie, readInteractionForm, readSignedIn, type SignedIn } from '../sign-in/browser.ts'
+import { attemptSignIn, refusalOf } from '../sign-in/sign-in.ts'
+import { clientRegistryOf } from '../store/client-registry.ts'
+import { showError } from '../ui/pages.tsx'
 import type { RegistryContext } from './registry.ts'
-import { showClientsSignIn } from './views/clients-sign-in.tsx'
+import { showClientsSignIn } from './views.tsx'
 
 /** The signed-in admin of a tenant, and the token that forms of this session carry. */
 export interface Admin extends SignedIn {
@@ -35,7 +34,7 @@ export async function readAdmin(c: Context<HttpEnvironment>): Promise<Admin | Re
 }
 
 /** Reads a form with the token of the admin's session (CSRF protection, S-060). */
-export async function readAdminForm(c: Context<HttpEnvironment>): Promise<{ admin: Admin; get: FormField } | Response> {
+export async function readAdminForm(c: Context<HttpEnvironment>): Promise<{ admin: Admin; get: Fields } | Response> {
   const get = await readInteractionForm(c, requestLimits.longFormBytes)
   if (get instanceof Response) return get
   const admin = await readAdmin(c)
@@ -48,7 +47,7 @@ export function signInToken(c: Context<HttpEnvironment>): string {
   return keyedHash(c.get('service').keys.hashKey, `clients sign-in ${ensureBrowser(c)}`)
 }
 
-export async function readSignInForm(c: Context<HttpEnvironment>): Promise<FormField | Response> {
+export async function readSignInForm(c: Context<HttpEnvironment>): Promise<Fields | Response> {
   const get = await readInteractionForm(c)
   if (get instanceof Response) return get
   const isKnown = readCookie(c, 'browser') !== undefined && sameText(get('token') ?? '', signInToken(c))
@@ -57,10 +56,35 @@ export async function readSignInForm(c: Context<HttpEnvironment>): Promise<FormF
 
 export function registryContext(c: Context<HttpEnvironment>, { account }: Admin): RegistryContext {
   const { store, keys, clock } = c.get('service')
-  const tenant = store.forTenant(account.tenantId)
-  return { tenant, hashKey: keys.hashKey, nowMs: clock.nowMs(), actor: account.id }
+  const registry = clientRegistryOf(store.db, account.tenantId)
+  return { registry, hashKey: keys.hashKey, nowMs: clock.nowMs(), actor: account.id }
 }
 
 function showForeignForm(c: Context<HttpEnvironment>): Promise<Response> {
   return showError(c, 403, 'Your session has changed since this form was opened. Open the page again.')
+}
+
+export type Confirmation = { kind: 'confirmed' } | { kind: 'refused'; status: 403 | 422 | 429 | 503; problem: string }
+
+/**
+ * Asks for the admin's password again before a secret is made, because the browser may be unattended (S-060). Refuses a password
+ * that was replaced since the account was read.
+ */
+export async function confirmPassword(
+  c: Context<HttpEnvironment>,
+  { account }: Admin,
+  get: Fields,
+): Promise<Confirmation> {
+  const attempt = await attemptSignIn(c, { email: account.email, password: get('password') ?? '' })
+  if (attempt.kind === 'verified') {
+    // A new password ends the sessions of its user, so the session shows whether the password was replaced during the comparison.
+    const isSignedIn = (await readSignedIn(c)) !== undefined
+    const who = { personId: account.id, tenant: account.tenantId }
+    c.get('service').journal.event(isSignedIn ? 'sign_in_succeeded' : 'sign_in_failed', who)
+    if (isSignedIn) return { kind: 'confirmed' }
+  }
+  if (attempt.kind === 'too_long')
+    return { kind: 'refused', status: 422, problem: 'The password is too long. Enter a shorter one.' }
+  const { status, problem } = refusalOf(c, attempt)
+  return { kind: 'refused', status, problem: status === 403 ? 'The password is wrong. Try again.' : problem }
 }

@@ -1,15 +1,128 @@
-import type { Context } from 'hono'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
-import { attemptSignIn, refusalOf } from '../sign-in/attempt-sign-in.ts'
-import { endSignedIn, startSignedIn } from '../sign-in/sign-in-session.ts'
-import { showError } from '../ui/error.tsx'
-import { readAdmin, readAdminForm, readSignInForm, signInToken } from './admin.ts'
-import { changeActivity, createSecret, retireOneSecret, showOneClient } from './manage-client.ts'
-import { registerClient } from './register-client.ts'
-import { showClients } from './views/clients.tsx'
-import { showClientsSignIn } from './views/clients-sign-in.tsx'
-import { showNewClient } from './views/new-client.tsx'
+import { endSignedIn, startSignedIn } from '../sign-in/browser.ts'
+import { attemptSignIn, refusalOf } from '../sign-in/sign-in.ts'
+import type { SecurityEvent } from '../state.ts'
+import type { RegisteredClient } from '../store/clients.ts'
+import { showError } from '../ui/pages.tsx'
+import {
+  type Admin,
+  confirmPassword,
+  readAdmin,
+  readAdminForm,
+  readSignInForm,
+  registryContext,
+  signInToken,
+} from './admin.ts'
+import { createClient, readClientForm, retireSecret, rotateSecret, setActivity } from './registry.ts'
+import { showClient, showClients, showClientsSignIn, showCredentials, showNewClient } from './views.tsx'
+
+/**
+ * POST /auth/v1/clients: fields name, kind, redirect_uris (one a line) and the admin's password. */
+export async function registerClient(c: Context<HttpEnvironment>): Promise<Response> {
+  const post = await readAdminForm(c)
+  if (post instanceof Response) return post
+  const { admin, get } = post
+  const shown = { token: admin.token, email: admin.account.email }
+  const asked = {
+    name: get('name') ?? '',
+    kind: get('kind') ?? '',
+    redirectUris: (get('redirect_uris') ?? '').split(/\r?\n/).filter((line) => line !== ''),
+  }
+  const read = readClientForm(asked)
+  if (read.kind === 'refused') {
+    return showNewClient(c, { ...shown, status: 422, problem: sentence(read.problem), asked })
+  }
+  const confirmation = await confirmPassword(c, admin, get)
+  if (confirmation.kind === 'refused') return showNewClient(c, { ...shown, ...confirmation, asked })
+  const created = await createClient(registryContext(c, admin), read.form)
+  if (created.kind === 'refused')
+    return showNewClient(c, { ...shown, status: 422, problem: sentence(created.problem), asked })
+  const credentials = created.value
+  const { id: personId, tenantId: tenant } = admin.account
+  c.get('service').journal.event('client_created', { clientId: credentials.clientId, personId, tenant })
+  return showCredentials(c, { ...credentials, name: read.form.name })
+}
+
+function sentence(problem: string): string {
+  return `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`
+}
+
+/** GET /auth/v1/clients/{id} */
+export async function showOneClient(c: Context<HttpEnvironment>): Promise<Response> {
+  const admin = await readAdmin(c)
+  return admin instanceof Response ? admin : showFound(c, admin)
+}
+
+/** POST …/activity, field activity: active or inactive. */
+export async function changeActivity(c: Context<HttpEnvironment>): Promise<Response> {
+  const post = await readAdminForm(c)
+  if (post instanceof Response) return post
+  const clientId = clientIdOf(c)
+  const activity = post.get('activity')
+  if (activity !== 'active' && activity !== 'inactive') return showError(c, 400, 'Choose active or inactive.')
+  const result = await setActivity(registryContext(c, post.admin), { clientId, activity })
+  if (result.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: result.problem })
+  return changed(c, post.admin, activity === 'active' ? 'client_activated' : 'client_deactivated')
+}
+
+/** POST …/secrets: makes a second secret and shows it once, for the admin's password. */
+export async function createSecret(c: Context<HttpEnvironment>): Promise<Response> {
+  const post = await readAdminForm(c)
+  if (post instanceof Response) return post
+  const client = await findClient(c, post.admin)
+  if (client === undefined) return showFound(c, post.admin)
+  const confirmation = await confirmPassword(c, post.admin, post.get)
+  if (confirmation.kind === 'refused') return showFound(c, post.admin, confirmation)
+  const result = await rotateSecret(registryContext(c, post.admin), client.id)
+  if (result.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: result.problem })
+  record(c, post.admin, 'client_secret_created')
+  return showCredentials(c, { ...result.value, name: client.name })
+}
+
+/** POST …/secrets/retire, field secret. */
+export async function retireOneSecret(c: Context<HttpEnvironment>): Promise<Response> {
+  const post = await readAdminForm(c)
+  if (post instanceof Response) return post
+  const which = { clientId: clientIdOf(c), secretId: post.get('secret') ?? '' }
+  const result = await retireSecret(registryContext(c, post.admin), which)
+  if (result.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: result.problem })
+  return changed(c, post.admin, 'client_secret_retired')
+}
+
+interface Refusal {
+  status?: 403 | 422 | 429 | 503
+  problem?: string
+}
+
+/** Shows a client. One of another tenant is as unknown as one that does not exist (S-065). */
+async function showFound(c: Context<HttpEnvironment>, admin: Admin, refusal: Refusal = {}): Promise<Response> {
+  const { registry, nowMs } = registryContext(c, admin)
+  const client = await findClient(c, admin)
+  if (client === undefined) return showError(c, 404, 'Your tenant has no client with this id.')
+  const secrets = await registry.activeSecrets(client.id, nowMs)
+  const changes = await registry.changes(client.id)
+  const shown = { changes, token: admin.token, email: admin.account.email }
+  return showClient(c, { client, secrets, ...shown, status: refusal.status ?? 200, problem: refusal.problem })
+}
+
+function findClient(c: Context<HttpEnvironment>, admin: Admin): Promise<RegisteredClient | undefined> {
+  return registryContext(c, admin).registry.find(clientIdOf(c))
+}
+
+function clientIdOf(c: Context<HttpEnvironment>): string {
+  return c.req.param('clientId') ?? ''
+}
+
+function changed(c: Context<HttpEnvironment>, admin: Admin, event: SecurityEvent): Response {
+  record(c, admin, event)
+  return c.redirect(c.req.path.split('/').slice(0, 5).join('/'), 303)
+}
+
+function record(c: Context<HttpEnvironment>, { account }: Admin, event: SecurityEvent): void {
+  const who = { clientId: clientIdOf(c), personId: account.id, tenant: account.tenantId }
+  c.get('service').journal.event(event, who)
+}
 
 export const clientsPath = '/auth/v1/clients'
 
@@ -36,9 +149,7 @@ export function createClientsApp(): Hono<HttpEnvironment> {
 async function listClients(c: Context<HttpEnvironment>): Promise<Response> {
   const admin = await readAdmin(c)
   if (admin instanceof Response) return admin
-  const { store } = c.get('service')
-  const { tenantId } = admin.account
-  const clients = await store.forTenant(tenantId).clients.list()
+  const clients = await registryContext(c, admin).registry.list()
   return showClients(c, { admin, clients, tenantName: admin.account.tenantName })
 }
 

@@ -1,14 +1,55 @@
-import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
+import { keyedHash, randomId, randomSecret } from '../credentials/tokens.ts'
 import { requestLimits } from '../limits.ts'
-import type { RegistryEvent } from '../state/journal.ts'
-import type { RegisteredClient } from '../store/tables/clients.ts'
-import type { ClientRegistry } from '../store/tables/tenant/client-registry.ts'
-import type { TenantStore } from '../store/tenant-store.ts'
-import type { ClientForm } from './client-form.ts'
+import { refuseRedirectUri, refuseRegistration } from '../redirect-uris.ts'
+import type { ClientRegistry } from '../store/client-registry.ts'
+import { hasInvisible, isStorable } from '../store/database.ts'
+import type { RegistryEvent } from '../store/schema.ts'
 
-/** The tenant, the actor and the time of a change. The pages and the command pass it. */
+export interface ClientForm {
+  name: string
+  kind: 'public' | 'confidential'
+  redirectUris: string[]
+}
+
+export type RefusedForm = { kind: 'refused'; problem: string; path: readonly (string | number)[] }
+
+/** Reads the form of a new client, or returns why and where it is refused. Nothing lets an admin choose an id (S-059). */
+export function readClientForm(asked: {
+  name: string
+  kind: string
+  redirectUris: string[]
+}): { kind: 'form'; form: ClientForm } | RefusedForm {
+  const { name, kind, redirectUris } = asked
+  const badName = refuseName(name)
+  if (badName !== undefined) return { kind: 'refused', problem: badName, path: ['name'] }
+  const badUris = refuseRegistration(redirectUris)
+  if (badUris !== undefined) {
+    const index = redirectUris.findIndex((uri) => refuseRedirectUri(uri) === badUris)
+    return { kind: 'refused', problem: badUris, path: index === -1 ? ['redirectUris'] : ['redirectUris', index] }
+  }
+  if (kind !== 'public' && kind !== 'confidential') {
+    return { kind: 'refused', problem: 'the kind must be public or confidential', path: ['kind'] }
+  }
+  const repeated = redirectUris.findIndex((uri, index) => redirectUris.indexOf(uri) < index)
+  if (repeated !== -1) {
+    const problem = 'a redirect URI is repeated; list each one once'
+    return { kind: 'refused', problem, path: ['redirectUris', repeated] }
+  }
+  return { kind: 'form', form: { name, kind, redirectUris } }
+}
+
+/** Returns why a name is refused. It may have `clientNameCharacters`, 100 code points. */
+function refuseName(name: string): string | undefined {
+  if (name.trim() === '' || [...name].length > requestLimits.clientNameCharacters)
+    return `the name must have 1 to ${requestLimits.clientNameCharacters} characters`
+  return hasInvisible(name) || !isStorable(name)
+    ? 'the name must not have control, bidi or zero-width characters'
+    : undefined
+}
+
+/** Where, by whom and when the clients of a tenant are changed. The pages and the command pass it. */
 export interface RegistryContext {
-  tenant: TenantStore
+  registry: ClientRegistry
   hashKey: Uint8Array
   nowMs: number
   /** The id of the user who makes the change, or `command line`. */
@@ -33,9 +74,9 @@ export async function createClient(context: RegistryContext, form: ClientForm): 
   return inTransaction(context, async (registry, record) => {
     if ((await registry.count()) >= requestLimits.clientsPerTenant)
       return refused(`the tenant has the maximum of ${requestLimits.clientsPerTenant} clients`)
-    const client = await registry.create({ ...form, id: clientId })
+    await registry.create({ ...form, id: clientId })
     await record('client_created', clientId)
-    const clientSecret = form.kind === 'confidential' ? await addSecret(context, registry, client) : undefined
+    const clientSecret = form.kind === 'confidential' ? await addSecret(context, registry, clientId) : undefined
     return { kind: 'done', value: { clientId, clientSecret } }
   })
 }
@@ -54,7 +95,7 @@ export async function rotateSecret(context: RegistryContext, clientId: string): 
     if (secrets.length >= requestLimits.clientSecrets)
       return refused(`${requestLimits.clientSecrets} secrets are active; retire one first`)
     await record('client_secret_created', clientId)
-    return { kind: 'done', value: { clientId, clientSecret: await addSecret(context, registry, client) } }
+    return { kind: 'done', value: { clientId, clientSecret: await addSecret(context, registry, clientId) } }
   })
 }
 
@@ -77,7 +118,7 @@ export async function retireSecret(
 
 /**
  * Activates or deactivates a client. While it is inactive, its tokens are refused from the next call on, and it gets no new ones
- * (`approvalOf` in store/tables/clients.ts). Its tokens are not revoked.
+ *. Its tokens are not revoked.
  */
 export async function setActivity(
   context: RegistryContext,
@@ -92,16 +133,12 @@ export async function setActivity(
 }
 
 async function addSecret(
-  context: RegistryContext,
+  { hashKey, nowMs: createdMs }: RegistryContext,
   registry: ClientRegistry,
-  client: RegisteredClient,
+  clientId: string,
 ): Promise<string> {
   const secret = randomSecret()
-  await registry.addSecret(client, {
-    id: randomId('secret'),
-    hash: keyedHash(context.hashKey, secret),
-    createdMs: context.nowMs,
-  })
+  await registry.addSecret({ id: randomId('secret'), clientId, hash: keyedHash(hashKey, secret), createdMs })
   return secret
 }
 
@@ -109,12 +146,10 @@ type Recorder = (event: RegistryEvent, clientId: string) => Promise<void>
 
 /** Makes a change and records it in one transaction. */
 function inTransaction<Value>(
-  { tenant, nowMs, actor }: RegistryContext,
+  { registry, nowMs, actor }: RegistryContext,
   run: (registry: ClientRegistry, record: Recorder) => Promise<Value>,
 ): Promise<Value> {
-  return tenant.transact(({ clients, registryChanges }) =>
-    run(clients, (event, clientId) => registryChanges.add({ atMs: nowMs, event, actor, clientId })),
-  )
+  return registry.transact((tx) => run(tx, (event, clientId) => tx.record({ atMs: nowMs, event, actor, clientId })))
 }
 
 function refused(problem: string): { kind: 'refused'; problem: string } {

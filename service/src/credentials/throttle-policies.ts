@@ -1,6 +1,4 @@
-import type { ServiceClock } from '../state/clock.ts'
-import type { Throttle, ThrottlePolicy } from './throttle.ts'
-import { createThrottle } from './throttle.ts'
+import { createThrottle, type ServiceClock, type Throttle, type ThrottlePolicy } from '../state.ts'
 
 /**
  * A failed attempt counts in each throttle that applies to it. Failures are kept in the memory of each process, so that a restart

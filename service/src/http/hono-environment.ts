@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import type { ServiceContext } from '../context.ts'
-import type { Loss } from './lost-response.ts'
 
 /** What the handlers of a login tell about their request. */
 export interface LoginTrace {
@@ -15,6 +14,9 @@ export interface LoginTrace {
   /** The body of a token response. */
   tokenResponse?: Readonly<Record<string, unknown>>
 }
+
+/** The part of a response that does not arrive. */
+export type Loss = 'everything' | 'second-half'
 
 /** The bindings and variables of Hono's context. */
 export interface HttpEnvironment {
@@ -47,9 +49,4 @@ export interface NodeBindings {
     rawHeaders: readonly string[]
   }
   outgoing: ServerResponse
-}
-
-/** Returns the address of the connection, which behind a proxy is the proxy's; see client-address.ts. */
-export function addressOf(env: Partial<NodeBindings> | undefined): string {
-  return env?.incoming?.socket.remoteAddress ?? 'in-process'
 }

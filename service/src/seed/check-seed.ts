@@ -1,10 +1,10 @@
-import { isTwoTypes, keyOf } from '../api/agents/agent-key.ts'
-import { readClientForm } from '../clients/client-form.ts'
+import { isTwoTypes } from '../api/agents.ts'
+import { readClientForm } from '../clients/registry.ts'
 import { pathText } from '../issue-text.ts'
 import { limits, requestLimits } from '../limits.ts'
-import { SeedError } from './seed-error.ts'
-import { clientIdOf, modelsOf, type NumberedModel, personIdOf, tenantOf } from './seed-ids.ts'
+import { keyOf } from '../store/tenant.ts'
 import type { Seed, SeedAgent, SeedClient, SeedPerson } from './seed-schema.ts'
+import { clientIdOf, modelsOf, type NumberedModel, personIdOf, SeedError, tenantOf } from './world.ts'
 
 /** Throws a SeedError for what a schema cannot find: what is there twice, what names nothing, and members that exclude each other. */
 export function checkSeed(seed: Seed): void {

@@ -1,18 +1,20 @@
 import type { ServiceContext } from '../context.ts'
-import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
+import { keyedHash, randomId, randomSecret } from '../credentials/tokens.ts'
 import { refuseRegistration } from '../redirect-uris.ts'
-import { deleteAllData } from '../store/delete-all-data.ts'
-import { transact } from '../store/engine/transact.ts'
-import type { Db } from '../store/store.ts'
-import { insertAccounts } from '../store/tables/accounts.ts'
-import type { NewSecret } from '../store/tables/insert-clients.ts'
-import { insertClients, insertSecrets } from '../store/tables/insert-clients.ts'
-import { addServiceKey, findServiceKey, removeServiceKey, replaceServiceKey } from '../store/tables/service-keys.ts'
-import { insertTenants, listTenantIds } from '../store/tables/tenants.ts'
-import { tenantStore } from '../store/tenant-store.ts'
-import { SeedError } from './seed-error.ts'
-import type { World, WorldClient } from './world.ts'
-import { firstSecretOf } from './world-of-seed.ts'
+import { insertClients, insertSecrets, type NewSecret } from '../store/clients.ts'
+import {
+  addServiceKey,
+  type Db,
+  findServiceKey,
+  removeServiceKey,
+  replaceServiceKey,
+  transact,
+} from '../store/database.ts'
+import { insertAccounts } from '../store/logins.ts'
+import { deleteAllData } from '../store/purge.ts'
+import { tenantStore } from '../store/tenant.ts'
+import { insertTenants, listTenantIds } from '../store/tenants.ts'
+import { firstSecretOf, SeedError, type World, type WorldClient } from './world.ts'
 
 /** What a service needs to fill its database. */
 export type Filling = Pick<ServiceContext, 'store' | 'clock' | 'keys' | 'passwords'>
@@ -76,7 +78,7 @@ async function fillTenants(tx: Db, world: World, continueIds: Filling['store']['
       world.models.filter(({ tenant }) => tenant === tenantId).map(({ id, model }) => ({ ...model, id })),
     )
     const ids = await agents.createAll(own.map(({ id, agent }) => ({ ...agent, id })))
-    if (ids.size < own.length) throw new Error('two agents of a tenant have one key')
+    if (ids.length < own.length) throw new Error('two agents of a tenant have one key')
     await contextGroups.create(own.map(({ id, groups }) => ({ agentId: id, groups })))
   }
   await continueIds(tx)

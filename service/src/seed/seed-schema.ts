@@ -1,10 +1,8 @@
 import * as z from 'zod'
-import { endpointBilling } from '../access-change.ts'
-import { descriptionText, nameText, storableText } from '../api/text.ts'
+import { clientAdminPermission, endpointBilling, permissionNames } from '../access-change.ts'
+import { descriptionText, nameText, storableText } from '../api/validation.ts'
 import { unknownMember } from '../issue-text.ts'
-import { credentialLimits } from '../limits.ts'
-import { clientAdminPermission, permissionNames } from '../permission-names.ts'
-import { seedLimits } from './seed-limits.ts'
+import { credentialLimits, seedLimits } from '../limits.ts'
 
 function object<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   return z.strictObject(shape, unknownMember(shape))

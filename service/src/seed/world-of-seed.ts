@@ -1,17 +1,22 @@
 import { createHash } from 'node:crypto'
-import { defaultConfigs, defaultContextGroups } from '../api/agents/agent-defaults.ts'
-import { agentTypeOf, keyOf } from '../api/agents/agent-key.ts'
-import { randomSecret } from '../credentials/secrets.ts'
-import { permissionNames } from '../permission-names.ts'
-import type { NewContextGroup } from '../store/tables/tenant/context-groups.ts'
-import type { NewParentAgent } from '../store/tables/tenant/parent-agents.ts'
-import type { NumberedModel } from './seed-ids.ts'
-import { clientIdOf, derivedId, modelsOf, numbered, personIdOf, tenantOf } from './seed-ids.ts'
+import { permissionNames } from '../access-change.ts'
+import { defaultConfigs, defaultContextGroups } from '../api/agent-defaults.ts'
+import { agentTypeOf } from '../api/agents.ts'
+import { randomSecret } from '../credentials/tokens.ts'
+import type { NewContextGroup, NewParentAgent } from '../store/tenant.ts'
 import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from './seed-schema.ts'
-import type { World, WorldClient, WorldPerson } from './world.ts'
-
-/** The time of what has none in the seed, so that two starts are alike (A-91). */
-const defaultMs = Date.UTC(2026, 0, 1)
+import {
+  clientIdOf,
+  defaultMs,
+  modelsOf,
+  type NumberedModel,
+  numbered,
+  personIdOf,
+  tenantOf,
+  type World,
+  type WorldClient,
+  type WorldPerson,
+} from './world.ts'
 
 /** Returns what a checked seed means. Only passwords and secrets that it leaves out are random. */
 export function worldOf(seed: Seed): World {
@@ -76,21 +81,15 @@ function clientOf(seed: Seed, client: SeedClient): WorldClient {
   }
 }
 
-/** Returns the id and the time of a secret that the seed has as text. */
-export function firstSecretOf(clientId: string): { id: string; createdMs: number } {
-  return { id: derivedId('secret', [clientId]), createdMs: defaultMs }
-}
-
 function agentOf(agent: SeedAgent, models: readonly NumberedModel[]): NewParentAgent {
   const { agent_name: name, configs = {} } = agent
   const { type, typeKey } = agentTypeOf(agent)
   const named = models.find(({ id, model_name }) => id === agent.llm_model || model_name === agent.llm_model_name)
-  const defaults = defaultConfigs()
+  const defaults = defaultConfigs
   const expiration = { ...defaults.memory_expiration, ...configs.memory_expiration }
   return {
     parent_agent_type: type,
     parent_agent_type_key: typeKey,
-    agent_key: keyOf(name),
     agent_name: name,
     full_display_name: agent.full_display_name ?? `${name} (${type})`,
     display_name: agent.display_name ?? name,
@@ -104,7 +103,7 @@ function agentOf(agent: SeedAgent, models: readonly NumberedModel[]): NewParentA
 }
 
 function groupsOf({ context_variables: groups }: SeedAgent): NewContextGroup[] {
-  return groups === undefined ? defaultContextGroups() : groups.map(groupOf)
+  return groups === undefined ? [...defaultContextGroups] : groups.map(groupOf)
 }
 
 function groupOf({ variables = [], output_schema: schema = null, ...group }: SeedContextGroup): NewContextGroup {

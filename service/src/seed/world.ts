@@ -1,7 +1,83 @@
-import type { NewContextGroup } from '../store/tables/tenant/context-groups.ts'
-import type { NewLlmModel } from '../store/tables/tenant/llm-models.ts'
-import type { NewParentAgent } from '../store/tables/tenant/parent-agents.ts'
-import type { Seed } from './seed-schema.ts'
+import { createHash } from 'node:crypto'
+import type { NewContextGroup, NewLlmModel, NewParentAgent } from '../store/tenant.ts'
+import type { Seed, SeedClient, SeedModel, SeedPerson } from './seed-schema.ts'
+
+/** A mistake in a seed. The message has the file, if there is one, and the path in it. */
+export class SeedError extends Error {
+  override readonly name: string = 'SeedError'
+
+  constructor(
+    readonly problem: string,
+    file?: string,
+  ) {
+    super(`${file ?? 'seed'}: ${problem}`)
+  }
+}
+
+/** The models of the demo tenants, and of tenants of a seed that names none. */
+export const demoModels: readonly NewLlmModel[] = [
+  { model_name: 'Aurora', model_version: '2.1', provider: 'northlight' },
+  { model_name: 'Aurora Mini', model_version: '2.1', provider: 'northlight' },
+  { model_name: 'Basalt', model_version: '7', provider: 'quarry' },
+  { model_name: 'Basalt Long', model_version: '7', provider: 'quarry' },
+  { model_name: 'Cirrus', model_version: '2026-03', provider: 'weatherworks' },
+  { model_name: 'Cirrus Fast', model_version: '2026-03', provider: 'weatherworks' },
+]
+
+/** Returns the tenant of an entry, which may leave it out if the seed has one. */
+export function tenantOf({ tenants }: Seed, { tenant }: { tenant?: string | undefined }): string {
+  return tenant ?? tenants[0]?.id ?? ''
+}
+
+export function personIdOf(seed: Seed, person: SeedPerson): string {
+  return person.id ?? derivedId('person', [tenantOf(seed, person), person.email.toLowerCase()])
+}
+
+export function clientIdOf(seed: Seed, client: SeedClient): string {
+  return client.clientId ?? derivedId('app', [tenantOf(seed, client), client.name])
+}
+
+/** Returns an id that is the same at every start, and of the form that the service gives its own (A-91). */
+export function derivedId(kind: 'app' | 'person' | 'secret', parts: readonly string[]): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([kind, ...parts]))
+    .digest('hex')
+  return `${kind}_${digest.slice(0, 32)}`
+}
+
+/** The time of what has none in the seed, so that two starts are alike (A-91). */
+export const defaultMs = Date.UTC(2026, 0, 1)
+
+/** Returns the id and the time of a secret that the seed has as text. */
+export function firstSecretOf(clientId: string): { id: string; createdMs: number } {
+  return { id: derivedId('secret', [clientId]), createdMs: defaultMs }
+}
+
+/** A model with its tenant and its id. */
+export type NumberedModel = SeedModel & { id: number; tenant: string }
+
+/** Returns all models of a seed. A tenant without any has the demo models, because every agent has a model. */
+export function modelsOf(seed: Seed): NumberedModel[] {
+  const own: (SeedModel & { tenant: string })[] = (seed.models ?? []).map((model) => ({
+    ...model,
+    tenant: tenantOf(seed, model),
+  }))
+  const without = seed.tenants.filter(({ id }) => !own.some(({ tenant }) => tenant === id))
+  const added = without.flatMap(({ id: tenant }) => demoModels.map((model) => ({ ...model, tenant })))
+  return numbered<SeedModel & { tenant: string }>([...own, ...added])
+}
+
+/** Gives each entry without an id the lowest number that is free, in order. */
+export function numbered<Item extends { id?: number | undefined }>(items: readonly Item[]): (Item & { id: number })[] {
+  const taken = new Set(items.map(({ id }) => id))
+  let next = 1
+  return items.map((item) => {
+    if (item.id !== undefined) return { ...item, id: item.id }
+    while (taken.has(next)) next += 1
+    next += 1
+    return { ...item, id: next - 1 }
+  })
+}
 
 type Activity = 'active' | 'inactive'
 

@@ -1,31 +1,22 @@
-import type { ServiceConfig } from '../config.ts'
-import { createServiceConfig } from '../config.ts'
+import { createServiceConfig, type ServiceConfig } from '../config.ts'
 import type { ServiceContext } from '../context.ts'
-import { loadKeys } from '../credentials/keys.ts'
 import { createPasswords } from '../credentials/passwords.ts'
 import { createThrottles } from '../credentials/throttle-policies.ts'
-import { createDevControls, unknownAccountText } from '../dev/controls.ts'
+import { loadKeys } from '../credentials/tokens.ts'
+import { applyEndpointBilling, createDevControls, readRoster, setAccess, unknownAccountText } from '../dev/controls.ts'
 import { makeDemoWorld } from '../dev/demo-world.ts'
 import { createDevApp, refuseDevControls } from '../dev/dev-app.ts'
-import { readRoster } from '../dev/roster.ts'
-import { applyEndpointBilling, setAccess } from '../dev/set-access.ts'
+import { createLogins } from '../dev/login-traces.ts'
 import { fillDatabase, isFilled, requireSameSeed } from '../seed/fill-database.ts'
 import type { Seed } from '../seed/seed-schema.ts'
 import type { World } from '../seed/world.ts'
 import type { DevControls, Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
-import { createAutoApproval } from '../state/auto-approved-user.ts'
-import { createClock } from '../state/clock.ts'
-import { createEndpointBilling } from '../state/endpoint-billing.ts'
-import { createFaults } from '../state/faults.ts'
-import { createJournal } from '../state/journal.ts'
-import { createLogins } from '../state/login-traces.ts'
+import { createClock, createFaults, createJournal } from '../state.ts'
 import { openStore } from '../store/store.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
 import { createAuthApp } from './auth-origin.ts'
-import { createInProcessFetch } from './in-process-fetch.ts'
-import type { ServedApp } from './served-app.ts'
-import { onFirstRequest } from './served-app.ts'
+import { createInProcessFetch, onFirstRequest, type ServedApp } from './listener.ts'
 
 /** A service, and its parts for the listeners and for tests. */
 export interface Assembly {
@@ -101,7 +92,7 @@ async function addParts(context: ServiceContext, worlds: Worlds): Promise<Assemb
       const wanted = email?.toLowerCase()
       const emails = roster.people.map((person) => person.email)
       if (wanted !== undefined && !emails.includes(wanted)) throw new Error(unknownAccountText(emails))
-      context.autoApproval.set(wanted)
+      context.autoApproval.email = wanted
     },
   }
   const authApp = createAuthApp(context)
@@ -110,7 +101,7 @@ async function addParts(context: ServiceContext, worlds: Worlds): Promise<Assemb
     authApp.route('/_dev', createDevApp({ authUrl, baseUrl, dev, roster: () => roster, logins: context.logins }))
   else authApp.all('/_dev', refuseDevControls).all('/_dev/*', refuseDevControls)
   // Its schemas are a tenth of a start, and a login needs none of them.
-  const apiApp = onFirstRequest(async () => (await import('./api-origin.ts')).createApiApp(context))
+  const apiApp = onFirstRequest(async () => (await import('../api/api-app.ts')).createApiApp(context))
   let isClosed = false
   const service: Service = {
     authUrl,
@@ -148,8 +139,8 @@ async function createContext(config: ServiceConfig, hashKey: string | undefined)
     journal: createJournal(clock, telemetry.event),
     logins: createLogins(clock),
     faults: createFaults(),
-    autoApproval: createAutoApproval(),
-    endpointBilling: createEndpointBilling(),
+    autoApproval: {},
+    endpointBilling: new Map(),
     passwords,
     throttles: createThrottles(clock),
     telemetry,

@@ -1,12 +1,118 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import type { HttpEnvironment, NodeBindings } from '../http/hono-environment.ts'
-import { loseOnSocket } from '../http/lost-response.ts'
+import { failed } from '../api/envelope.ts'
+import type { HttpEnvironment, Loss, NodeBindings } from '../http/hono-environment.ts'
 import { limits, serverLimits } from '../limits.ts'
 import { urlHostOf } from '../loopback.ts'
-import type { ServedApp } from './served-app.ts'
-import { startingResponse } from './starting-response.ts'
+
+const hopByHop = ['connection', 'transfer-encoding']
+
+/** Breaks the connection of a socket. The returned response only stops the Node server from sending another one. */
+export async function loseOnSocket(response: Response, loss: Loss, outgoing: ServerResponse): Promise<Response> {
+  if (loss === 'everything') outgoing.socket?.resetAndDestroy()
+  else {
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    const headers = Object.fromEntries([...response.headers].filter(([name]) => !hopByHop.includes(name)))
+    outgoing.writeHead(response.status, { ...headers, 'content-length': bytes.byteLength })
+    outgoing.write(halfOf(bytes), () => outgoing.destroy())
+  }
+  return alreadySent()
+}
+
+/** Returns a response that the Node server does not send. */
+function alreadySent(): Response {
+  // The clone is a real Response. The Node server's own, which may be the global, does not read this header.
+  return new Response(null, { headers: { 'x-hono-already-sent': 'true' } }).clone()
+}
+
+/** Shows the same loss as `fetch` does: a rejection, or a body that ends with an error. */
+export async function loseInProcess(response: Response, loss: Loss): Promise<Response> {
+  const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  if (loss === 'everything') throw new TypeError('fetch failed', { cause })
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  let sent = false
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (sent) controller.error(new TypeError('terminated', { cause }))
+      else controller.enqueue(halfOf(bytes))
+      sent = true
+    },
+  })
+  return new Response(body, { status: response.status, headers: response.headers })
+}
+
+function halfOf(bytes: Uint8Array): Uint8Array {
+  return bytes.slice(0, Math.floor(bytes.byteLength / 2))
+}
+
+/** Responds to the requests of a listener or of an in-process fetch. */
+export interface ServedApp {
+  fetch(request: Request, env: HttpEnvironment['Bindings']): Response | Promise<Response>
+}
+
+/** Loads an app with the first request to it. After a failure the next request tries again. */
+export function onFirstRequest(load: () => Promise<ServedApp>): ServedApp {
+  let loading: Promise<ServedApp> | undefined
+  return {
+    async fetch(request, env) {
+      loading ??= load().catch((error: unknown) => {
+        loading = undefined
+        throw error
+      })
+      return (await loading).fetch(request, env)
+    },
+  }
+}
+
+const problem = 'the service is starting'
+
+/** Returns the 503 of a host whose app is not ready, in the format of that host (A-13). The process is alive (A-86). */
+export function startingResponse(origin: 'auth' | 'base', path: string): Response {
+  if (path === '/healthz') return json(200, { status: 'alive' })
+  if (path === '/readyz') return json(503, { status: 'not-ready', missing: ['start'] })
+  const onAuth = { error: 'temporarily_unavailable', error_description: problem }
+  return json(503, origin === 'auth' ? onAuth : failed('service_unavailable', problem))
+}
+
+function json(status: 200 | 503, body: object): Response {
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...(status === 503 ? { 'Retry-After': String(serverLimits.retryAfterMs / 1_000) } : {}),
+  }
+  return new Response(JSON.stringify(body), { status, headers })
+}
+
+/** Returns a fetch without sockets. The origin chooses the app; an unknown one rejects as an unreachable host does. */
+export function createInProcessFetch(apps: Record<string, ServedApp>, isClosed: () => boolean): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init)
+    const app = apps[new URL(request.url).origin]
+    if (isClosed()) throw new TypeError('fetch failed: the service is closed')
+    if (app === undefined) throw new TypeError('fetch failed: the service has no such origin')
+    request.signal.throwIfAborted()
+    const env: HttpEnvironment['Bindings'] = {}
+    return withAbort(request.signal, async () => {
+      const response = await app.fetch(request, env)
+      return env.loss === undefined ? response : loseInProcess(response, env.loss)
+    })
+  }
+}
+
+async function withAbort(signal: AbortSignal, respond: () => Promise<Response>): Promise<Response> {
+  let stop = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop)
+  })
+  try {
+    return await Promise.race([respond(), aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
 
 /** What ends slow connections, and too many, before they keep other clients waiting. */
 export interface ListenerLimits {

@@ -1,9 +1,28 @@
+import { randomUUID } from 'node:crypto'
 import type { Context, Hono } from 'hono'
 import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
-import { jsonResponse } from '../http/json-response.ts'
+import { BrokenOffError, jsonResponse } from '../http/messages.ts'
 import { serverLimits, storeLimits } from '../limits.ts'
-import type { MissingPart } from '../store/migrate.ts'
+import { databaseFailureOf } from '../store/failures.ts'
+import type { MissingPart } from '../store/store.ts'
+
+/** An error that no handler expected, as far as a response may describe it. */
+export type Unexpected =
+  | { kind: 'broken-off'; status: 499; headers: Record<string, never> }
+  | { kind: 'unavailable'; status: 503; headers: { 'Retry-After': string } }
+  | { kind: 'unexpected'; status: 500; headers: Record<string, never>; id: string }
+
+/**
+ * Returns 503 if the database is locked, full, read-only or away: unless a commit was in progress, nothing has changed, and
+ * the same request may come again. Returns 499 for the journal if the client has disconnected. Any other error is 500 with
+ * an id. `Retry-After` is `serverLimits.retryAfterMs`, 1 s (S-088, A-41).
+ */
+export function unexpected(error: unknown): Unexpected {
+  if (error instanceof BrokenOffError) return { kind: 'broken-off', status: 499, headers: {} }
+  if (databaseFailureOf(error) === 'other') return { kind: 'unexpected', status: 500, headers: {}, id: randomUUID() }
+  return { kind: 'unavailable', status: 503, headers: { 'Retry-After': String(serverLimits.retryAfterMs / 1_000) } }
+}
 
 /** How long `/readyz` waits for the database. */
 const readyMs = 2_000

@@ -1,11 +1,21 @@
 import { checkOptions, listeningHost } from '../config.ts'
 import type { Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
-import type { Assembly } from './create-service.ts'
-import { assemble } from './create-service.ts'
-import type { Listener, ListenOptions, ProcessUse } from './listener.ts'
-import { listen, stop } from './listener.ts'
-import { portFailureText } from './port-failure.ts'
+import { type Assembly, assemble } from './create-service.ts'
+import { type Listener, type ListenOptions, listen, type ProcessUse, stop } from './listener.ts'
+
+/** Returns why a port or an address cannot be used and what to do, or undefined for any other error. */
+export function portFailureText(error: unknown, options: { ports: string; host: string }): string | undefined {
+  const { code, port, address } = error as { code?: unknown; port?: unknown; address?: unknown }
+  if (code === 'EADDRINUSE') {
+    return `port ${port} is in use: stop what listens there, or choose another with ${options.ports} (0 picks a free one)`
+  }
+  if (code === 'EACCES' && typeof port === 'number') {
+    return `this user may not listen on port ${port}: choose one above 1023 with ${options.ports}`
+  }
+  if (code === 'EADDRNOTAVAIL') return `this machine has no address ${address}: choose another with ${options.host}`
+  return undefined
+}
 
 /** Starts the service on two ports, on loopback unless `host` is set. */
 export function startService(options: ServiceOptions = {}): Promise<Service> {

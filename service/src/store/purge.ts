@@ -1,9 +1,6 @@
-import type { RawBuilder } from 'kysely'
-import { sql } from 'kysely'
-import { lifetimes } from '../lifetimes.ts'
-import { storeLimits } from '../limits.ts'
-import type { Db, RawDatabase } from './database.ts'
-import { rawDatabase } from './database.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { lifetimes, storeLimits } from '../limits.ts'
+import { type Db, queryTraitsOf, type RawDatabase, rawDatabase } from './database.ts'
 import type { Tables } from './schema.ts'
 
 interface Purged {
@@ -55,4 +52,31 @@ async function removeSome(db: RawDatabase, { table, key, expired }: Purged): Pro
   const some = sql`select ${id} from ${from} where ${expired} limit ${storeLimits.purgedRows}`
   const { numAffectedRows = 0n } = await sql`delete from ${from} where ${id} in (${some})`.execute(db)
   return Number(numAffectedRows)
+}
+
+/** Children come before parents, because foreign keys refuse the other order. */
+const childrenFirst = [
+  'registry_events',
+  'context_groups',
+  'parent_agents',
+  'llm_models',
+  'session_tokens',
+  'access_tokens',
+  'refresh_tokens',
+  'grants',
+  'authorization_codes',
+  'authorization_requests',
+  'sign_in_sessions',
+  'client_approvals',
+  'client_redirect_uris',
+  'client_secrets',
+  'clients',
+  'people',
+  'tenants',
+] as const
+
+/** Deletes the rows of all tables except `service_keys`, which holds the keys of the service. */
+export async function deleteAllData(tx: Db): Promise<void> {
+  const db = rawDatabase(tx)
+  await queryTraitsOf(db).deleteRows(db, childrenFirst)
 }

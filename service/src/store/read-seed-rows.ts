@@ -1,6 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { Db, RawDatabase } from './database.ts'
-import { rawDatabase } from './database.ts'
+import { type Db, type RawDatabase, rawDatabase } from './database.ts'
 import type { Tables } from './schema.ts'
 
 type Row<Table extends keyof Tables> = Selectable<Tables[Table]>

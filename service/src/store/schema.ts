@@ -1,7 +1,14 @@
 import type { Generated } from 'kysely'
-import type { RegistryEvent } from '../state/journal.ts'
 
 export type Flag = 0 | 1
+
+/** A change of the client registry, which is stored with the data as well (S-060, A-82). */
+export type RegistryEvent =
+  | 'client_created'
+  | 'client_activated'
+  | 'client_deactivated'
+  | 'client_secret_created'
+  | 'client_secret_retired'
 
 /** The columns that both engines have. Times are epoch milliseconds, and lists and objects are JSON text. */
 export interface Tables {

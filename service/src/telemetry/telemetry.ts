@@ -1,5 +1,5 @@
 import type { ServiceConfig } from '../config.ts'
-import type { EventEntry, RequestEntry } from '../state/journal.ts'
+import type { EventEntry, RequestEntry } from '../state.ts'
 
 /** One request for the log: its line of the journal, which holds no secret, and how it went. */
 export interface ObservedRequest extends Omit<RequestEntry, 'kind' | 'atMs'> {

@@ -1,4 +1,4 @@
-import type { ClientRefusal } from '../store/tables/clients.ts'
+import type { ClientRefusal } from '../store/tokens.ts'
 
 export type OAuthErrorName =
   | 'invalid_request'

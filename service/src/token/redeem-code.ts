@@ -1,21 +1,28 @@
 import { createHash } from 'node:crypto'
 import type { ServiceContext } from '../context.ts'
-import { hashToken, randomId, sameText } from '../credentials/secrets.ts'
+import {
+  absoluteLifeMs,
+  type IssuedTokens,
+  type IssueResult,
+  issuePair,
+  randomId,
+  sameText,
+} from '../credentials/tokens.ts'
+import type { Fields } from '../http/messages.ts'
 import { requestLimits } from '../limits.ts'
 import { matchesRegistered } from '../redirect-uris.ts'
-import { transact } from '../store/engine/transact.ts'
-import type { Db } from '../store/store.ts'
-import type { Authorization } from '../store/tables/authorizations.ts'
-import { revokeAuthorization, saveAuthorization } from '../store/tables/authorizations.ts'
-import type { ClientRecord } from '../store/tables/clients.ts'
-import { findRedirectUris } from '../store/tables/clients.ts'
-import type { AuthorizationCode } from '../store/tables/codes.ts'
-import { countAttempt, markCodeUsed } from '../store/tables/codes.ts'
-import { findEligibility } from '../store/tables/token-eligibility.ts'
-import type { IssuedTokens, IssueResult } from './issue-tokens.ts'
-import { absoluteLifeMs, issuePair } from './issue-tokens.ts'
+import { type ClientRecord, findRedirectUris } from '../store/clients.ts'
+import { type Db, hashToken, transact } from '../store/database.ts'
+import {
+  type Authorization,
+  type AuthorizationCode,
+  countAttempt,
+  findEligibility,
+  markCodeUsed,
+  revokeAuthorization,
+  saveAuthorization,
+} from '../store/tokens.ts'
 import { invalidGrant, invalidRequest, unauthorizedClient } from './oauth-error.ts'
-import type { TokenFields } from './token-request.ts'
 
 interface PresentedCode {
   code: string
@@ -36,7 +43,7 @@ interface Redemption {
  */
 export async function redeemCode(
   service: ServiceContext,
-  { client, fields }: { client: ClientRecord; fields: TokenFields },
+  { client, fields }: { client: ClientRecord; fields: Fields },
 ): Promise<IssuedTokens> {
   const presented = readPresented(fields)
   const result = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
@@ -53,7 +60,7 @@ export async function redeemCode(
   }
 }
 
-function readPresented(fields: TokenFields): PresentedCode {
+function readPresented(fields: Fields): PresentedCode {
   const code = fields('code')
   const redirectUri = fields('redirect_uri')
   if (code === undefined) throw invalidRequest('code is missing')
@@ -64,14 +71,14 @@ function readPresented(fields: TokenFields): PresentedCode {
 async function redeem(service: ServiceContext, { tx, client, presented }: Redemption): Promise<IssueResult> {
   const nowMs = service.clock.nowMs()
   // Counting locks the row of the code until the transaction ends, so of two requests at once the second one sees `usedMs`.
-  const code = await countAttempt(tx, hashToken(presented.code))
+  const code = await countAttempt(tx, { hash: hashToken(presented.code) })
   if (code === undefined || !isBoundTo(code, client, presented)) return { kind: 'invalid' }
   const { personId, tenantId } = code
   if (code.usedMs !== null) {
     // This request has the client, redirect URI and verifier of the used code, so two parties may have the code. The authorization is
     // revoked, and all its refresh and access tokens end. A used code with another verifier was refused above and revokes nothing (S-028).
     // A used code has an authorization (`markCodeUsed`), which its type does not say.
-    if (code.authorizationId !== null) await revokeAuthorization(tx, code.authorizationId, nowMs)
+    if (code.authorizationId !== null) await revokeAuthorization(tx, { id: code.authorizationId, nowMs })
     return { kind: 'reused', user: { personId, tenant: tenantId } }
   }
   if (code.attempts > requestLimits.codeAttempts || code.expiresMs <= nowMs) return { kind: 'invalid' }
@@ -79,11 +86,8 @@ async function redeem(service: ServiceContext, { tx, client, presented }: Redemp
   if (eligibility === 'account-inactive') return { kind: 'invalid' }
   if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
   const authorization = await startAuthorization(tx, { code, client, nowMs })
-  const { permissions } = eligibility
-  return {
-    kind: 'issued',
-    tokens: await issuePair(service, { tx, authorization, permissions, clientKind: client.kind }),
-  }
+  const tokens = await issuePair(service, { tx, authorization, user: eligibility, clientKind: client.kind })
+  return { kind: 'issued', tokens }
 }
 
 /** Returns whether client, redirect URI and verifier are those that the code was issued for (S-026, S-031). */
@@ -106,7 +110,7 @@ async function startAuthorization(
   const { personId, tenantId, scope } = code
   const expiresMs = nowMs + absoluteLifeMs[client.kind]
   const authorization = { id: randomId('grant'), clientId: client.id, personId, tenantId, scope, expiresMs }
-  await saveAuthorization(tx, authorization, nowMs)
+  await saveAuthorization(tx, { ...authorization, nowMs })
   await markCodeUsed(tx, { hash: code.hash, authorizationId: authorization.id, nowMs, keepUntilMs: expiresMs })
   return authorization
 }

@@ -1,22 +1,30 @@
 import type { ServiceContext } from '../context.ts'
-import { decrypt, encrypt, hashToken } from '../credentials/secrets.ts'
-import { transact } from '../store/engine/transact.ts'
-import type { Db } from '../store/store.ts'
-import { lockAuthorizationOf, revokeAuthorization } from '../store/tables/authorizations.ts'
-import { findBearerOfAccessToken } from '../store/tables/bearer-tokens.ts'
-import type { ClientRecord } from '../store/tables/clients.ts'
-import type { RefreshToken, UnrevokedRefreshToken } from '../store/tables/refresh-tokens.ts'
+import {
+  decrypt,
+  encrypt,
+  type IssuedTokens,
+  type IssueResult,
+  idleExpiry,
+  issueAccessToken,
+  issuePair,
+  type TokenUser,
+} from '../credentials/tokens.ts'
+import type { Fields } from '../http/messages.ts'
+import type { ClientRecord } from '../store/clients.ts'
+import { type Db, hashToken, transact } from '../store/database.ts'
 import {
   extendIdleLife,
+  findBearerOfAccessToken,
+  findEligibility,
   findRefreshTokenUse,
   findUnrevokedRefreshToken,
+  lockAuthorizationOf,
   markRefreshTokenUsed,
-} from '../store/tables/refresh-tokens.ts'
-import { findEligibility } from '../store/tables/token-eligibility.ts'
-import type { IssuedTokens, IssueResult } from './issue-tokens.ts'
-import { idleExpiry, issueAccessToken, issuePair } from './issue-tokens.ts'
+  type RefreshToken,
+  revokeAuthorization,
+  type UnrevokedRefreshToken,
+} from '../store/tokens.ts'
 import { invalidGrant, invalidRequest, OAuthError, unauthorizedClient } from './oauth-error.ts'
-import type { TokenFields } from './token-request.ts'
 
 interface PresentedToken {
   refreshToken: string
@@ -33,7 +41,7 @@ interface PresentedRefresh {
 
 /** A presented refresh token that passed all checks, and the data from which the tokens of the response are issued. */
 interface RefreshTokenUse extends PresentedRefresh, UnrevokedRefreshToken {
-  permissions: string[]
+  user: TokenUser
   /** Set if the token was used before, and is in its grace period. */
   successorEncrypted: string | undefined
 }
@@ -47,7 +55,7 @@ interface RefreshTokenUse extends PresentedRefresh, UnrevokedRefreshToken {
  */
 export async function refresh(
   service: ServiceContext,
-  { client, fields }: { client: ClientRecord; fields: TokenFields },
+  { client, fields }: { client: ClientRecord; fields: Fields },
 ): Promise<IssuedTokens> {
   const refreshToken = fields('refresh_token')
   if (refreshToken === undefined) throw invalidRequest('refresh_token is missing')
@@ -84,7 +92,7 @@ async function checkAndIssue(
   // The revocation ends every refresh and access token of the authorization.
   const successorEncrypted = await repeatableSuccessor(service, tx, token)
   if (token.usedMs !== null && successorEncrypted === undefined) {
-    await revokeAuthorization(tx, authorization.id, nowMs)
+    await revokeAuthorization(tx, { id: authorization.id, nowMs })
     return { kind: 'reused', user: { personId, tenant: tenantId } }
   }
   const eligibility = await findEligibility(tx, { clientId: client.id, personId, tenantId })
@@ -94,11 +102,8 @@ async function checkAndIssue(
   // A used token comes this far only in its grace period, and gives its successor again, whose idle life is far longer than `graceMs`. So
   // only the idle life of an unused token is checked.
   if (token.usedMs === null && token.idleExpiresMs <= nowMs) return { kind: 'invalid' }
-  const { permissions } = eligibility
-  return {
-    kind: 'issued',
-    tokens: await issue(service, { ...found, tx, client, presented, permissions, successorEncrypted }),
-  }
+  const use = { ...found, tx, client, presented, user: eligibility, successorEncrypted }
+  return { kind: 'issued', tokens: await issue(service, use) }
 }
 
 /** Returns whether the request asks for no other scope. An authorization has one scope (RFC 6749 §3.3, §6, A-53). */
@@ -119,7 +124,8 @@ async function repeatableSuccessor(
   if (token.usedMs === null || clock.nowMs() - token.usedMs >= config.graceMs) return undefined
   // The successor needs no check of its own for a revocation, because what revokes it revokes this token too.
   if (token.successorHash === null || token.successorEncrypted === null) return undefined
-  return (await findRefreshTokenUse(tx, token.successorHash)) === 'unused' ? token.successorEncrypted : undefined
+  const successor = await findRefreshTokenUse(tx, { hash: token.successorHash })
+  return successor?.usedMs === null ? token.successorEncrypted : undefined
 }
 
 function issue(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
@@ -142,7 +148,7 @@ async function rotate(service: ServiceContext, use: RefreshTokenUse): Promise<Is
 /** Extends the idle life of the refresh token, which the client keeps, because rotation is off. */
 async function keep(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
   const idleExpiresMs = idleExpiry(use.authorization, use.client.kind, service.clock.nowMs())
-  await extendIdleLife(use.tx, use.token.hash, idleExpiresMs)
+  await extendIdleLife(use.tx, { hash: use.token.hash, idleExpiresMs })
   return issueAccessToken(service, use)
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyOf } from '../../src/api/agents/agent-key.ts'
+import { keyOf } from '../../src/store/tenant.ts'
 
 test.each([
   ['A  B', 'a__b'],

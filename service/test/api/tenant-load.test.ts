@@ -2,11 +2,11 @@
 
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { createTenantGate } from '../../src/api/tenant-gate.ts'
+import { createTenantGate } from '../../src/api/api-app.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { listen, stop } from '../../src/server/listener.ts'
 import { rawDatabase } from '../../src/store/database.ts'
-import { parentAgentsOf } from '../../src/store/tables/tenant/parent-agents.ts'
+import { tenantStore } from '../../src/store/tenant.ts'
 import { agentSearch, callApi } from '../support/login.ts'
 import { open, statusOf } from '../support/raw-socket.ts'
 import { assemble, isOnPostgres } from '../support/start.ts'
@@ -46,7 +46,6 @@ async function keepAgents(count: number, description: string): Promise<void> {
   const agents = Array.from({ length: count }, (_, index) => ({
     parent_agent_type: 'x',
     parent_agent_type_key: 'long',
-    agent_key: `long_${index}`,
     agent_name: `Long ${index}`,
     full_display_name: `Long ${index}`,
     display_name: `Long ${index}`,
@@ -57,7 +56,7 @@ async function keepAgents(count: number, description: string): Promise<void> {
     state_function: '[]',
     created_ms: 0,
   }))
-  await parentAgentsOf(db, 'demo').createAll(agents)
+  await tenantStore(assembly.context.store.db, 'demo').agents.createAll(agents)
 }
 
 test('a text that repeats itself costs a search a bounded time', async () => {

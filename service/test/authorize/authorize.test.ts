@@ -2,8 +2,17 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import type { Service, ServiceOptions } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { rawDatabase } from '../../src/store/database.ts'
-import type { LoginOptions, Page } from '../support/login.ts'
-import { authorize, authorizeUrl, Browser, clientOf, consentPath, personOf, signInPath } from '../support/login.ts'
+import {
+  authorize,
+  authorizeUrl,
+  Browser,
+  clientOf,
+  consentPath,
+  type LoginOptions,
+  type Page,
+  personOf,
+  signInPath,
+} from '../support/login.ts'
 import { assemble } from '../support/start.ts'
 
 let assembly: Assembly

@@ -5,15 +5,16 @@ import type { Client, Person, Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { rawDatabase } from '../../src/store/database.ts'
 import { injectionCorpus } from '../support/injection-corpus.ts'
-import type { Callback, Page } from '../support/login.ts'
 import {
   authorize,
   authorizeUrl,
   Browser,
+  type Callback,
   clientOf,
   consentPath,
   exchange,
   login,
+  type Page,
   personOf,
   signInPath,
 } from '../support/login.ts'

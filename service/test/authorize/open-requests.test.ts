@@ -4,8 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { rawDatabase } from '../../src/store/database.ts'
-import type { Page } from '../support/login.ts'
-import { authorizeUrl, Browser, consentPath, personOf, signInPath } from '../support/login.ts'
+import { authorizeUrl, Browser, consentPath, type Page, personOf, signInPath } from '../support/login.ts'
 import { oneAssembly } from '../support/one-service.ts'
 
 let assembly: Assembly

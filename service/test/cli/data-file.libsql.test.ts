@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { refuseDataFile } from '../../src/cli/data-file.ts'
+import { refuseDataFile } from '../../src/cli/offline.ts'
 import { createService } from '../support/start.ts'
 
 let folder: string

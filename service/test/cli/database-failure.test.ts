@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { databaseFailureText } from '../../src/cli/database-failure.ts'
+import { databaseFailureText } from '../../src/cli/failures.ts'
 
 const url = 'postgresql://anna:hidden@db.example/data'
 

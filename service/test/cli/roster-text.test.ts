@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { environmentText } from '../../src/cli/env-block.ts'
-import { rosterText } from '../../src/cli/texts.ts'
+import { environmentText, rosterText } from '../../src/cli/texts.ts'
 import { createService } from '../support/start.ts'
 
 test.each([

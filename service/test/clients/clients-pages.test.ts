@@ -3,9 +3,19 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { Client, JournalEntry, Person, Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
+import { clientRegistryOf } from '../../src/store/client-registry.ts'
 import { rawDatabase } from '../../src/store/database.ts'
-import type { Page } from '../support/login.ts'
-import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from '../support/login.ts'
+import {
+  agentSearch,
+  Browser,
+  callApi,
+  clientOf,
+  errorOf,
+  login,
+  type Page,
+  personOf,
+  refresh,
+} from '../support/login.ts'
 import { oneAssembly } from '../support/one-service.ts'
 import { observe } from '../support/statements.ts'
 
@@ -165,7 +175,7 @@ test('ids are ours, random, and unlike those of people; a chosen one is ignored;
 
 test('a tenant has at most 1,000 clients: the page refuses the next one', async () => {
   const { store } = assembly.context
-  const { clients } = store.forTenant('demo')
+  const clients = clientRegistryOf(store.db, 'demo')
   const here = await clients.count()
   const others = Array.from({ length: 999 - here }, (_, index) => ({
     id: `app_${index}`,
@@ -188,7 +198,7 @@ test('a tenant has at most 1,000 clients: the page refuses the next one', async 
 
 test('the list of clients is read by one query, however many clients there are', async () => {
   const { browser } = await signedIn(ada)
-  const { clients } = assembly.context.store.forTenant('demo')
+  const clients = clientRegistryOf(assembly.context.store.db, 'demo')
   for (const id of ['app_z', 'app_a', 'app_m']) {
     const redirectUris = id === 'app_m' ? [] : [redirectUri, `${redirectUri}/2`]
     await clients.create({ id, name: `Named ${id}`, kind: 'public', redirectUris })

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
-import type { HashLine } from '../../src/credentials/hash-line.ts'
-import { createHashLine } from '../../src/credentials/hash-line.ts'
+import { createHashLine, type HashLine } from '../../src/credentials/passwords.ts'
 
 /** Hashes that end when the test says so, in the order in which they began. */
 let ends: (() => void)[]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decrypt, encrypt } from '../../src/credentials/secrets.ts'
+import { decrypt, encrypt } from '../../src/credentials/tokens.ts'
 
 const secret = 'a secret of 256 random bits'
 

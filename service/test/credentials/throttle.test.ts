@@ -1,8 +1,12 @@
 import { beforeEach, expect, test } from 'vitest'
-import type { AttemptResult, Throttle, ThrottlePolicy } from '../../src/credentials/throttle.ts'
-import { createThrottle } from '../../src/credentials/throttle.ts'
-import type { ServiceClock } from '../../src/state/clock.ts'
-import { createClock } from '../../src/state/clock.ts'
+import {
+  type AttemptResult,
+  createClock,
+  createThrottle,
+  type ServiceClock,
+  type Throttle,
+  type ThrottlePolicy,
+} from '../../src/state.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

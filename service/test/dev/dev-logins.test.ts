@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createLogins } from '../../src/dev/login-traces.ts'
 import type { Service } from '../../src/index.ts'
-import { createClock } from '../../src/state/clock.ts'
-import { createLogins } from '../../src/state/login-traces.ts'
+import { createClock } from '../../src/state.ts'
 import { authorizeUrl, Browser, clientOf, exchange, personOf, refresh } from '../support/login.ts'
 import { assemble, createService } from '../support/start.ts'
 

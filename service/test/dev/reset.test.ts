@@ -1,11 +1,10 @@
 // @module-tag database
 
 import { expect, onTestFinished, test } from 'vitest'
-import { transact } from '../../src/store/engine/transact.ts'
-import { findAccountByEmail } from '../../src/store/tables/accounts.ts'
-import { endAccess } from '../../src/store/tables/end-access.ts'
-import type { Service } from '../support/login.ts'
-import { agentSearch, callApi, clientOf, login, personOf, refresh } from '../support/login.ts'
+import { transact } from '../../src/store/database.ts'
+import { findAccountByEmail } from '../../src/store/logins.ts'
+import { endAccess } from '../../src/store/replace-password.ts'
+import { agentSearch, callApi, clientOf, login, personOf, refresh, type Service } from '../support/login.ts'
 import { assemble, isOnPostgres, startService } from '../support/start.ts'
 import { observe } from '../support/statements.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { addressGroup } from '../../src/http/client-address.ts'
+import { addressGroup } from '../../src/http/messages.ts'
 import type { Service } from '../../src/index.ts'
 import { basic, clientOf } from '../support/login.ts'
 import { createService } from '../support/start.ts'

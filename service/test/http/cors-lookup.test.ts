@@ -2,17 +2,16 @@
 
 import { CompiledQuery } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
+import { clientRegistryOf } from '../../src/store/client-registry.ts'
 import { rawDatabase } from '../../src/store/database.ts'
 import { assemble, isOnPostgres } from '../support/start.ts'
-import type { Statement } from '../support/statements.ts'
-import { observe } from '../support/statements.ts'
+import { observe, type Statement } from '../support/statements.ts'
 
 test('a CORS check is one lookup by an index, however many redirect URIs are registered', async () => {
   const assembly = await assemble()
   const { service, context } = assembly
   onTestFinished(() => service.close())
-  const tenant = (await context.store.forTenant('demo').clients.list())[0]?.tenantId ?? ''
-  await context.store.forTenant(tenant).transact(async ({ clients }) => {
+  await clientRegistryOf(context.store.db, 'demo').transact(async (clients) => {
     for (let index = 0; index < 50; index += 1) {
       const redirectUris = Array.from(
         { length: 10 },

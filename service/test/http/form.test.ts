@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyText } from '../../../test/support/any-text.ts'
 import { leastMs } from '../../../test/support/least-ms.ts'
-import { hasMediaType, parseForm } from '../../src/http/body.ts'
+import { hasMediaType, parseForm } from '../../src/http/messages.ts'
 import { formOracle } from '../support/form-oracle.ts'
 
 const numRuns = 500

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readAtMost } from '../../src/http/body.ts'
+import { readAtMost } from '../../src/http/messages.ts'
 
 const most = 10
 

@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
 import { expect, test, vi } from 'vitest'
+import { createLogins } from '../../src/dev/login-traces.ts'
+import { recordLogins, shownQuery } from '../../src/dev/record-logins.ts'
 import type { HttpEnvironment } from '../../src/http/hono-environment.ts'
-import { recordLogins, shownQuery } from '../../src/http/middleware/record-logins.ts'
-import { createClock } from '../../src/state/clock.ts'
-import { createLogins } from '../../src/state/login-traces.ts'
+import { createClock } from '../../src/state.ts'
 
 test('what is kept of a form are the fields that the dev page shows, and not its password', async () => {
   const logins = createLogins(createClock())

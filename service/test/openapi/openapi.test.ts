@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { OpenApiDocument, OpenApiOperation } from '../../src/openapi/document.ts'
+import type { OpenApiDocument, OpenApiOperation } from '../../src/api/openapi.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { agentSearch, callApi } from '../support/login.ts'
 import { createSchemaCheck } from '../support/schema-check.ts'

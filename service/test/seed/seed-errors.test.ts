@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { failureText } from '../../src/cli/failures.ts'
 import { checkSeed } from '../../src/seed/check-seed.ts'
 import { loadSeed } from '../../src/seed/load-seed.ts'
-import { SeedError } from '../../src/seed/seed-error.ts'
+import { SeedError } from '../../src/seed/world.ts'
 
 let folder: string
 beforeAll(async () => {

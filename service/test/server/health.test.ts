@@ -7,7 +7,7 @@ import type { Service } from '../../src/index.ts'
 import { storeLimits } from '../../src/limits.ts'
 import { listen, stop } from '../../src/server/listener.ts'
 import { rawDatabase } from '../../src/store/database.ts'
-import type { MissingPart } from '../../src/store/migrate.ts'
+import type { MissingPart } from '../../src/store/store.ts'
 import { assemble, createService } from '../support/start.ts'
 import { observe } from '../support/statements.ts'
 

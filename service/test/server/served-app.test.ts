@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { onFirstRequest } from '../../src/server/served-app.ts'
+import { onFirstRequest } from '../../src/server/listener.ts'
 import packaging from '../../tsup.config.ts'
 
 const request = new Request('http://127.0.0.1/')

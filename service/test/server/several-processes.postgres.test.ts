@@ -3,7 +3,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '../../../test/support/fresh-database.ts'
 import { serverUrl } from '../../../test/support/servers-client.ts'
-import type { TokenAnswer } from '../support/login.ts'
 import {
   agentSearch,
   authorize,
@@ -14,6 +13,7 @@ import {
   consentPath,
   login,
   refresh,
+  type TokenAnswer,
 } from '../support/login.ts'
 import { redeemTogether } from '../support/parallel-redemptions.ts'
 import { startCluster } from '../support/processes.ts'

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
-import type { Page } from '../support/login.ts'
-import { authorizeUrl, Browser, clientOf, login, personOf, refresh, signInPath } from '../support/login.ts'
+import { authorizeUrl, Browser, clientOf, login, type Page, personOf, refresh, signInPath } from '../support/login.ts'
 import { createService } from '../support/start.ts'
 
 let service: Service

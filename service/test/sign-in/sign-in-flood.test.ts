@@ -9,8 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, tes
 import { serverUrl } from '../../../test/support/servers-client.ts'
 import type { Person } from '../../src/index.ts'
 import { agentSearch, authorizeUrl, Browser, callApi, login, personOf, signInPath } from '../support/login.ts'
-import type { ServiceProcess } from '../support/processes.ts'
-import { startedService, startProcess } from '../support/processes.ts'
+import { type ServiceProcess, startedService, startProcess } from '../support/processes.ts'
 import { createService } from '../support/start.ts'
 
 // The data file is made with the quick scheme: only what the flood asks for is hashed slowly, half a second of the processor each.

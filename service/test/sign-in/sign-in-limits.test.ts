@@ -1,7 +1,6 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Person, Service } from '../../src/index.ts'
-import type { Page } from '../support/login.ts'
-import { authorizeUrl, Browser, personOf, signInPath } from '../support/login.ts'
+import { authorizeUrl, Browser, type Page, personOf, signInPath } from '../support/login.ts'
 import { oneService } from '../support/one-service.ts'
 import { createService } from '../support/start.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createClock } from '../../src/state/clock.ts'
+import { createClock } from '../../src/state.ts'
 
 test('a wall clock that steps back does not take the service along', () => {
   let wallMs = 10_000

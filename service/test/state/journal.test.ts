@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createClock } from '../../src/state/clock.ts'
-import { createJournal } from '../../src/state/journal.ts'
+import { createClock, createJournal } from '../../src/state.ts'
 import { authorizeUrl, Browser, clientOf, consentPath, personOf, signInPath } from '../support/login.ts'
 import { exchangeBytes } from '../support/raw-socket.ts'
 import { createService, startService } from '../support/start.ts'

@@ -2,12 +2,9 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../../src/server/create-service.ts'
-import { opaqueDatabase, rawDatabase } from '../../src/store/database.ts'
-import { transact } from '../../src/store/engine/transact.ts'
+import { type Db, opaqueDatabase, rawDatabase, replaceServiceKey, transact } from '../../src/store/database.ts'
 import { readSeedRows } from '../../src/store/read-seed-rows.ts'
-import type { Db } from '../../src/store/store.ts'
 import { openStore } from '../../src/store/store.ts'
-import { replaceServiceKey } from '../../src/store/tables/service-keys.ts'
 import { clientOf, login, refresh } from '../support/login.ts'
 import { assemble } from '../support/start.ts'
 import { storedData } from '../support/stored-data.ts'

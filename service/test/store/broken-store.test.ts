@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { rawDatabase } from '../../src/store/database.ts'
-import type { Page } from '../support/login.ts'
 import {
   agentSearch,
   authorize,
@@ -15,13 +14,13 @@ import {
   consentPath,
   exchange,
   login,
+  type Page,
   personOf,
   refresh,
   signInPath,
 } from '../support/login.ts'
 import { assemble } from '../support/start.ts'
-import type { Statement } from '../support/statements.ts'
-import { observe } from '../support/statements.ts'
+import { observe, type Statement } from '../support/statements.ts'
 
 // Each handler does its work by statements. Each statement in turn fails, before it is done and after.
 

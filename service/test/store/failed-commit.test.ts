@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { failCommits, rowsOf, type written } from '../support/failed-commit.ts'
-import type { TokenAnswer } from '../support/login.ts'
 import {
   agentSearch,
   authorize,
@@ -18,6 +17,7 @@ import {
   personOf,
   refresh,
   signInPath,
+  type TokenAnswer,
 } from '../support/login.ts'
 import { assemble, isOnPostgres } from '../support/start.ts'
 import { observe } from '../support/statements.ts'

@@ -10,8 +10,7 @@ import { freshDatabase } from '../../../test/support/fresh-database.ts'
 import { serverUrl } from '../../../test/support/servers-client.ts'
 import { killStorm } from '../support/kill-storm.ts'
 import { clientOf, errorOf, refresh } from '../support/login.ts'
-import type { ProcessOptions, ServiceProcess } from '../support/processes.ts'
-import { startProcess } from '../support/processes.ts'
+import { type ProcessOptions, type ServiceProcess, startProcess } from '../support/processes.ts'
 import { isOnPostgres } from '../support/start.ts'
 
 const kills = 5

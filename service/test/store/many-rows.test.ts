@@ -1,10 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { findSecretHashes, insertClients, insertSecrets, listClients } from '../../src/store/clients.ts'
 import { rawDatabase } from '../../src/store/database.ts'
-import { insertAccounts, listAccounts } from '../../src/store/tables/accounts.ts'
-import { findSecretHashes } from '../../src/store/tables/clients.ts'
-import { insertClients, insertSecrets } from '../../src/store/tables/insert-clients.ts'
-import { listClients } from '../../src/store/tables/list-clients.ts'
-import { insertTenants } from '../../src/store/tables/tenants.ts'
+import { insertAccounts, listAccounts } from '../../src/store/logins.ts'
+import { tenantStore } from '../../src/store/tenant.ts'
+import { insertTenants } from '../../src/store/tenants.ts'
 import { assemble } from '../support/start.ts'
 
 const modelSearch = {
@@ -25,7 +24,7 @@ test('a seed can have more tenants and models than one statement of SQLite has p
   await insertTenants(db, tenants)
   const rows = await rawDatabase(db).selectFrom('tenants').select('id').where('name', '=', 'T').execute()
   expect(rows).toHaveLength(tenants.length)
-  const { models } = context.store.forTenant('t1')
+  const { models } = tenantStore(db, 't1')
   await models.createAll(
     Array.from({ length: 5_500 }, (_, index) => {
       return { id: 1_000 + index, model_name: `M${index}`, model_version: '1', provider: 'p' }

@@ -3,10 +3,8 @@
 import { Kysely, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { failureText } from '../../src/cli/failures.ts'
-import { openEngine } from '../../src/store/engine/open-engine.ts'
-import { migrate, migrationsFor } from '../../src/store/migrate.ts'
 import type { Tables } from '../../src/store/schema.ts'
-import { openStore } from '../../src/store/store.ts'
+import { migrate, migrationsFor, openEngine, openStore } from '../../src/store/store.ts'
 import { storedData } from '../support/stored-data.ts'
 
 const data = storedData()

@@ -2,11 +2,14 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../../src/server/create-service.ts'
-import { opaqueDatabase, rawDatabase } from '../../src/store/database.ts'
+import { type Db, opaqueDatabase, rawDatabase } from '../../src/store/database.ts'
+import {
+  createSignInSession,
+  deleteSignInSession,
+  findAccountByEmail,
+  useSignInSession,
+} from '../../src/store/logins.ts'
 import { replacePassword } from '../../src/store/replace-password.ts'
-import type { Db } from '../../src/store/store.ts'
-import { findAccountByEmail } from '../../src/store/tables/accounts.ts'
-import { createSignInSession, deleteSignInSession, useSignInSession } from '../../src/store/tables/sign-in-sessions.ts'
 import { signal, untilWaiting } from '../support/held-up.ts'
 import { authorize, authorizeUrl, Browser, clientOf, exchange, personOf, signInPath } from '../support/login.ts'
 import { assemble } from '../support/start.ts'
@@ -200,7 +203,7 @@ test('a sign-in session that ends while its user is read counts as ended', async
   observe(assembly, {
     async after({ sql }) {
       if (sql.startsWith('select') && sql.includes('"sign_in_sessions"'))
-        await deleteSignInSession(context.store.db, 'session')
+        await deleteSignInSession(context.store.db, { idHash: 'session' })
     },
   })
   expect(await useSignInSession(context.store.db, 'session', session.nowMs)).toBeUndefined()

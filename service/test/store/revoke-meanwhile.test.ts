@@ -1,8 +1,7 @@
 // @module-tag database
 
 import { expect, onTestFinished, test } from 'vitest'
-import type { RawDatabase } from '../../src/store/database.ts'
-import { rawDatabase } from '../../src/store/database.ts'
+import { type RawDatabase, rawDatabase } from '../../src/store/database.ts'
 import { signal, untilWaiting } from '../support/held-up.ts'
 import { login } from '../support/login.ts'
 import { assemble } from '../support/start.ts'

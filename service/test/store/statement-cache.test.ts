@@ -1,6 +1,6 @@
 import Database from 'libsql'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { cachingStatements } from '../../src/store/engine/statement-cache.ts'
+import { cachingStatements } from '../../src/store/database.ts'
 
 // About libSQL itself, whichever database the rest of the suite runs on.
 

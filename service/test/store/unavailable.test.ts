@@ -1,7 +1,7 @@
 // @module-tag database
 
 import { expect, onTestFinished, test } from 'vitest'
-import { databaseFailureOf } from '../../src/store/engine/failures.ts'
+import { databaseFailureOf } from '../../src/store/failures.ts'
 import { authorizeUrl, Browser, clientOf, refresh } from '../support/login.ts'
 import { assemble } from '../support/start.ts'
 import { observe } from '../support/statements.ts'

@@ -4,12 +4,10 @@ import { join } from 'node:path'
 import Database from 'libsql'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../../src/server/create-service.ts'
-import { rawDatabase } from '../../src/store/database.ts'
-import { transact } from '../../src/store/engine/transact.ts'
+import { rawDatabase, transact } from '../../src/store/database.ts'
 import { clientOf, login, refresh } from '../support/login.ts'
 import { assemble } from '../support/start.ts'
-import type { Statement } from '../support/statements.ts'
-import { observe } from '../support/statements.ts'
+import { observe, type Statement } from '../support/statements.ts'
 
 let folder: string
 let assembly: Assembly

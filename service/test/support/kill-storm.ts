@@ -2,15 +2,11 @@ import { randomInt } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { freePort } from '../../../test/support/free-port.ts'
-import { hashToken } from '../../src/credentials/secrets.ts'
-import type { Db, RawDatabase } from '../../src/store/database.ts'
-import { rawDatabase } from '../../src/store/database.ts'
+import { type Db, hashToken, type RawDatabase, rawDatabase } from '../../src/store/database.ts'
 import { openStore } from '../../src/store/store.ts'
-import { findRefreshTokenUse } from '../../src/store/tables/refresh-tokens.ts'
-import type { Service, TokenAnswer } from './login.ts'
-import { authorizeUrl, clientOf, exchange, refresh } from './login.ts'
-import type { ProcessOptions, ServiceProcess } from './processes.ts'
-import { startProcess } from './processes.ts'
+import { findRefreshTokenUse } from '../../src/store/tokens.ts'
+import { authorizeUrl, clientOf, exchange, refresh, type Service, type TokenAnswer } from './login.ts'
+import { type ProcessOptions, type ServiceProcess, startProcess } from './processes.ts'
 import { createRandom, type Random } from './random.ts'
 
 export interface KillReport {
@@ -175,8 +171,9 @@ async function checkLeaves(db: RawDatabase, report: KillReport): Promise<void> {
 }
 
 async function countUnheard(db: Db, families: Family[]): Promise<number> {
-  const uses = await Promise.all(families.map(({ refreshToken }) => findRefreshTokenUse(db, hashToken(refreshToken))))
-  return uses.filter((use) => use === 'used').length
+  const hashes = families.map(({ refreshToken }) => hashToken(refreshToken))
+  const tokens = await Promise.all(hashes.map((hash) => findRefreshTokenUse(db, { hash })))
+  return tokens.filter((token) => token !== undefined && token.usedMs !== null).length
 }
 
 /** The client's own retry: its last token gives a pair, whether the killed service had rotated it or not. */

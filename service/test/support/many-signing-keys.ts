@@ -1,5 +1,5 @@
 import { getHeapSpaceStatistics } from 'node:v8'
-import { newSigningKey } from '../../src/credentials/signing-key.ts'
+import { newSigningKey } from '../../src/credentials/tokens.ts'
 
 // A process of its own, started with a young generation of 1 MiB. Makes keys, and has the garbage collected at another moment of each:
 // the memory that is left when it begins goes from nothing to more than a key takes.

@@ -1,6 +1,5 @@
 import { expect, vi } from 'vitest'
-import type { Service, TokenAnswer } from './login.ts'
-import { authorize, callApi, clientOf, exchange, login, refresh } from './login.ts'
+import { authorize, callApi, clientOf, exchange, login, refresh, type Service, type TokenAnswer } from './login.ts'
 
 const newAgent = { path: '/api/parent_agents', body: { agent_name: 'N', description: 'x', parent_agent_type: 'x' } }
 

@@ -1,6 +1,5 @@
 import type { Client } from '../../src/index.ts'
-import type { Service } from './login.ts'
-import { authorize, Browser, clientOf, exchange } from './login.ts'
+import { authorize, Browser, clientOf, exchange, type Service } from './login.ts'
 import { unlessTooBusy } from './too-busy.ts'
 
 const parallel = 50

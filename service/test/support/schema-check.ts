@@ -1,5 +1,4 @@
-import type { OpenApiDocument } from '../../src/openapi/document.ts'
-import type { JsonSchema } from '../../src/openapi/schemas.ts'
+import type { JsonSchema, OpenApiDocument } from '../../src/api/openapi.ts'
 
 export interface SchemaCheck {
   /** What is wrong with a value, undocumented members included, also where the schema would let them pass. */

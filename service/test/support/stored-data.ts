@@ -3,10 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import { freshDatabase } from '../../../test/support/fresh-database.ts'
-import type { RawDatabase } from '../../src/store/database.ts'
-import { rawDatabase } from '../../src/store/database.ts'
-import type { StoreLocation } from '../../src/store/engine/open-engine.ts'
-import { openStore } from '../../src/store/store.ts'
+import { type RawDatabase, rawDatabase } from '../../src/store/database.ts'
+import { openStore, type StoreLocation } from '../../src/store/store.ts'
 import { isOnPostgres } from './start.ts'
 
 export interface StoredData {

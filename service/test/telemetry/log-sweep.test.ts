@@ -4,7 +4,6 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { leaks, registerSecret } from '../../../test/support/canary.ts'
 import { serverUrl } from '../../../test/support/servers-client.ts'
-import type { Page, Service } from '../support/login.ts'
 import {
   agentSearch,
   authorize,
@@ -15,8 +14,10 @@ import {
   clientOf,
   exchange,
   login,
+  type Page,
   personOf,
   refresh,
+  type Service,
   signInPath,
 } from '../support/login.ts'
 import { startedService } from '../support/processes.ts'

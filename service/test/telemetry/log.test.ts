@@ -1,12 +1,10 @@
-import type { ChildProcess } from 'node:child_process'
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { leaks, registerSecret } from '../../../test/support/canary.ts'
 import { serverUrl } from '../../../test/support/servers-client.ts'
-import type { Service } from '../support/login.ts'
-import { clientOf, login, personOf, refresh } from '../support/login.ts'
+import { clientOf, login, personOf, refresh, type Service } from '../support/login.ts'
 import { startedService } from '../support/processes.ts'
 
 interface Logged {

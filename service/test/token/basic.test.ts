@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyText } from '../../../test/support/any-text.ts'
 import { leastMs } from '../../../test/support/least-ms.ts'
-import { parseBasic } from '../../src/token/basic.ts'
+import { parseBasic } from '../../src/token/token-endpoint.ts'
 
 const numRuns = 500
 const base64 = (text: string | Uint8Array): string => Buffer.from(text).toString('base64')

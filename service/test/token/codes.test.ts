@@ -5,8 +5,17 @@ import type { Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { rawDatabase } from '../../src/store/database.ts'
 import { purge } from '../../src/store/purge.ts'
-import type { Callback, TokenAnswer } from '../support/login.ts'
-import { agentSearch, authorize, callApi, clientOf, errorOf, exchange, login } from '../support/login.ts'
+import {
+  agentSearch,
+  authorize,
+  type Callback,
+  callApi,
+  clientOf,
+  errorOf,
+  exchange,
+  login,
+  type TokenAnswer,
+} from '../support/login.ts'
 import { oneAssembly } from '../support/one-service.ts'
 import { createService } from '../support/start.ts'
 import { unlessTooBusy } from '../support/too-busy.ts'

@@ -7,8 +7,7 @@ import type { Assembly } from '../../src/server/create-service.ts'
 import { rawDatabase } from '../../src/store/database.ts'
 import { purge } from '../../src/store/purge.ts'
 import type { Tables } from '../../src/store/schema.ts'
-import type { TokenAnswer } from '../support/login.ts'
-import { agentSearch, callApi, clientOf, errorOf, login, refresh } from '../support/login.ts'
+import { agentSearch, callApi, clientOf, errorOf, login, refresh, type TokenAnswer } from '../support/login.ts'
 import { oneAssembly } from '../support/one-service.ts'
 import { assemble } from '../support/start.ts'
 import { unlessTooBusy } from '../support/too-busy.ts'
@@ -83,6 +82,15 @@ test('an access token is an at+jwt with tenant and permissions', async () => {
   })
   expect(claims.permissions).toEqual(service.people[0]?.permissions)
   expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBeGreaterThanOrEqual(600)
+  expect(claims).not.toHaveProperty('email')
+})
+
+test('with profile claims, access tokens have the name and the email of the user, also after a refresh', async () => {
+  await useOwn({ tokenClaims: 'profile' })
+  const tokens = await login(service)
+  const who = { name: 'Ada Admin', email: 'ada@demo.example' }
+  expect(decodeJwt(tokens.access_token)).toMatchObject(who)
+  expect(decodeJwt((await rotate(tokens.refresh_token)).access_token)).toMatchObject(who)
 })
 
 test('each refresh gives a new pair, and one transaction takes the old and makes the new', async () => {
@@ -211,7 +219,7 @@ test('the predecessor does not help another client', async () => {
 test('the kept successor opens with the old token only', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
-  const { decrypt } = await import('../../src/credentials/secrets.ts')
+  const { decrypt } = await import('../../src/credentials/tokens.ts')
   const row = await rawDatabase(assembly.context.store.db)
     .selectFrom('refresh_tokens')
     .select('successor_sealed')

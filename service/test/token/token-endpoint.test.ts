@@ -2,9 +2,18 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Client, Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { rawDatabase } from '../../src/store/database.ts'
-import { parseBasic } from '../../src/token/basic.ts'
-import type { TokenAnswer } from '../support/login.ts'
-import { agentSearch, authorize, basic, clientOf, errorOf, exchange, login, refresh } from '../support/login.ts'
+import { parseBasic } from '../../src/token/token-endpoint.ts'
+import {
+  agentSearch,
+  authorize,
+  basic,
+  clientOf,
+  errorOf,
+  exchange,
+  login,
+  refresh,
+  type TokenAnswer,
+} from '../support/login.ts'
 import { assemble, createService } from '../support/start.ts'
 
 let assembly: Assembly
@@ -229,7 +238,7 @@ test('secrets have 256 bits, are stored as keyed hashes, and two can be active',
   expect(confidential.clientSecret).toMatch(/^[A-Za-z0-9_-]{43}$/)
   const dump = JSON.stringify(await db.selectFrom('client_secrets').selectAll().execute())
   expect(dump).not.toContain(confidential.clientSecret)
-  const { keyedHash } = await import('../../src/credentials/secrets.ts')
+  const { keyedHash } = await import('../../src/credentials/tokens.ts')
   const secret_hash = keyedHash(assembly.context.keys.hashKey, 'second-secret')
   const row = { id: 'secret_2', client_id: confidential.clientId, secret_hash, created_ms: 0, retired_ms: null }
   await db.insertInto('client_secrets').values(row).execute()

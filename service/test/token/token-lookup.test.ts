@@ -1,9 +1,9 @@
 // @module-tag database
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { hashToken } from '../../src/credentials/secrets.ts'
 import type { Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
+import { hashToken } from '../../src/store/database.ts'
 import { agentSearch, authorize, Browser, callApi, clientOf, exchange, refresh } from '../support/login.ts'
 import { assemble } from '../support/start.ts'
 import { observe } from '../support/statements.ts'

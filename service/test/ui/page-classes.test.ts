@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Page } from '../support/login.ts'
-import { authorizeUrl, Browser, consentPath, personOf, signInPath } from '../support/login.ts'
+import { authorizeUrl, Browser, consentPath, type Page, personOf, signInPath } from '../support/login.ts'
 import { createService } from '../support/start.ts'
 
 /** What the two components with several looks have by default, which takes no rule. */

@@ -1,8 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import type { HtmlEscapedString } from 'hono/utils/html'
-import { endpointIds } from '../../access-change.ts'
-import { permissionNames } from '../../permission-names.ts'
+import { endpointIds, permissionNames } from '../../access-change.ts'
 import type { Client, Person } from '../../service.ts'
 
 interface DevControlsProps {

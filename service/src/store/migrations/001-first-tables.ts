@@ -1,6 +1,5 @@
-import type { Kysely, RawBuilder } from 'kysely'
-import { sql } from 'kysely'
-import type { StoreEngine } from '../engine/engine.ts'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { StoreEngine } from '../database.ts'
 
 /**
  * Creates all tables. Once a version with it is released, this file never changes: data that ran it never run it again. A change of the
