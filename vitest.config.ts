@@ -36,8 +36,11 @@ const config: ViteUserConfig = {
     ],
     projects: [
       project('unit', { include: unitTests }),
-      project('library', { include: ['test/**/*.test.ts'], exclude: [...unitTests, ...e2eTests] }),
-      project('libsql', { include: [serviceTests], exclude: ['**/*.postgres.test.ts'] }),
+      // The service on libSQL is in the project of the library, because workers that load its sources serve both.
+      project('main', {
+        include: ['test/**/*.test.ts', serviceTests],
+        exclude: [...unitTests, ...e2eTests, '**/*.postgres.test.ts'],
+      }),
       // Each service on a PostgreSQL database of its own.
       project('postgres', { include: databaseTests }),
       project('e2e', { include: e2eTests }),
@@ -46,7 +49,7 @@ const config: ViteUserConfig = {
 }
 
 function project(
-  name: 'unit' | 'library' | 'libsql' | 'postgres' | 'e2e',
+  name: 'unit' | 'main' | 'postgres' | 'e2e',
   { include, exclude = [] }: { include: string[]; exclude?: string[] },
 ): TestProjectInlineConfiguration {
   return {

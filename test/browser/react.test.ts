@@ -32,6 +32,26 @@ describe.each(reactMajors)('React %i', (major) => {
     script = await buildScript('react-app.ts', reactAlias(major))
   })
 
+  it('a call made as the callback page is mounted, before ready(), waits for the login', async () => {
+    const context = await reactContext()
+    const page = await context.newPage()
+    await page.goto(`${rig.origin}/memory/home`)
+    // Development mode mounts twice.
+    const bothCalls = async (): Promise<string[]> => {
+      await untilTrue(page, () => window.react?.calls.length === 2)
+      return page.evaluate(() => window.react.calls)
+    }
+    expect(await bothCalls()).toEqual(['login_required', 'login_required'])
+    await page.evaluate(() => {
+      window.react.calls.length = 0
+      return window.react.auth.signIn()
+    })
+    expect(await bothCalls()).toEqual(['200', '200'])
+  })
+
+  // What follows does not depend on the version of React.
+  if (major === 18) return
+
   it('a component that signs in a signed-out user by itself first learns that a login has failed', async () => {
     const context = await reactContext()
     await decline(context)
@@ -76,22 +96,5 @@ describe.each(reactMajors)('React %i', (major) => {
     await untilTrue(page, () => window.react.calls.length === 2)
     expect(await page.evaluate(() => window.react.calls)).toEqual(['login_required', 'login_required'])
     expect(await rendered(page)).toEqual(['loading', 'signed-out'])
-  })
-
-  it('a call made as the callback page is mounted, before ready(), waits for the login', async () => {
-    const context = await reactContext()
-    const page = await context.newPage()
-    await page.goto(`${rig.origin}/memory/home`)
-    // Development mode mounts twice.
-    const bothCalls = async (): Promise<string[]> => {
-      await untilTrue(page, () => window.react?.calls.length === 2)
-      return page.evaluate(() => window.react.calls)
-    }
-    expect(await bothCalls()).toEqual(['login_required', 'login_required'])
-    await page.evaluate(() => {
-      window.react.calls.length = 0
-      return window.react.auth.signIn()
-    })
-    expect(await bothCalls()).toEqual(['200', '200'])
   })
 })

@@ -174,20 +174,6 @@ describe('a login at the service', () => {
     expect(await callApi(service, tokens)).toBe(200)
   })
 
-  it('two logins in one browser end in reverse order', async () => {
-    const service = await start()
-    const { config } = configOf(service, 'public')
-    const logins = pendingLogins(memoryStorage())
-    const started = await Promise.all([startLogin(config), startLogin(config)])
-    for (const { pending } of started) await logins.save(pending)
-    for (const { url } of started.reverse()) {
-      const callback = await visit(service, url)
-      expect(await exchangeCode(config, readCallback(await logins.take(callback), callback))).toHaveProperty(
-        'accessToken',
-      )
-    }
-  })
-
   it('what the service refuses, it refuses by name: spent codes, dead refresh tokens, unknown clients', async () => {
     const service = await start({ codeLifeMs: 1_000 })
     // The code of the second login lasts however long that login takes.
@@ -211,18 +197,5 @@ describe('a login at the service', () => {
     assertNoLeak(error)
     await service.dev.revokeRefreshTokens()
     expect(await failure(refreshTokens(config, tokens))).toMatchObject({ code: 'grant_rejected', retryable: false })
-  })
-
-  it('an error page at a wrong address is foreign: the tokens are kept and still work', async () => {
-    const service = await start()
-    const { config } = configOf(service, 'public')
-    const tokens = await logIn(service, config)
-    const astray = configOf(service, 'public', { authUrl: `${service.authUrl}/prefix` })
-    expect(await failure(refreshTokens(astray.config, tokens))).toMatchObject({
-      code: 'temporarily_unavailable',
-      status: 404,
-      details: { outcome: 'foreign' },
-    })
-    expect(await callApi(service, await refreshTokens(config, tokens))).toBe(200)
   })
 })

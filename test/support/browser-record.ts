@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext } from 'playwright-core'
 import { TestRunner } from 'vitest'
 
-// Keeps what a browser showed if a test fails: the console of its pages, a picture of each, and a trace of Playwright.
+// Keeps what a browser showed if a test fails: the console of its pages and a picture of each.
 
 interface Recording {
   readonly context: BrowserContext
@@ -23,19 +23,18 @@ export function recordContextsOf(browser: Browser): void {
   const newContext = browser.newContext.bind(browser)
   browser.newContext = async (options) => {
     const context = await newContext(options)
-    await record(context)
+    record(context)
     return context
   }
 }
 
-async function record(context: BrowserContext): Promise<void> {
+function record(context: BrowserContext): void {
   const lines: string[] = []
   const recording = { context, console: lines }
   recordings.add(recording)
   context.on('console', (message) => lines.push(`${message.type()}: ${message.text()}`))
   context.on('weberror', (error) => lines.push(`uncaught: ${error.error().stack}`))
   context.on('close', () => recordings.delete(recording))
-  await context.tracing.start()
   const close = context.close.bind(context)
   context.close = async (options) => {
     await keepIfFailed()
@@ -70,8 +69,6 @@ async function keep({ context, console }: Recording, folder: string): Promise<vo
     // A page that hangs has no picture.
     await page.screenshot({ path: join(folder, `page-${index + 1}.png`), timeout: 5_000 }).catch(() => {})
   }
-  await context.tracing.stop({ path: join(folder, 'trace.zip') })
-  // The recording starts again, because the next test may use the same context.
+  // The next test may use the same context.
   console.length = 0
-  await context.tracing.start()
 }

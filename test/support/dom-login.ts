@@ -1,5 +1,4 @@
 import {
-  AgentAuthError,
   createAuthConfig,
   createBearerFetch,
   createSession,
@@ -8,10 +7,8 @@ import {
   memoryStorage,
   pendingLogins,
   readCallback,
-  refreshTokens,
   startLogin,
 } from 'agent-auth'
-import { createBackend } from 'agent-auth/backend'
 import { createBrowserAuth, webStorage } from 'agent-auth/browser'
 import { expect, it } from 'vitest'
 import { tokenService } from './token-service.ts'
@@ -36,7 +33,7 @@ function rig() {
     redirectUri,
     fetch,
   })
-  return { config, fetch, seen, service }
+  return { config, fetch, seen }
 }
 
 /** The whole login, in an environment whose typed arrays are not the ones of the platform's Web Crypto. */
@@ -71,34 +68,6 @@ export function loginInDom(): void {
     await again.signOut()
   })
 
-  it('the challenge is S256 of the verifier', async () => {
-    const { config } = rig()
-    const { url, pending } = await startLogin(config)
-    const { createHash } = await import('node:crypto')
-    const expected = createHash('sha256').update(pending.codeVerifier).digest('base64url')
-    expect(url.searchParams.get('code_challenge')).toBe(expected)
-  })
-
-  it('opens a record that was encrypted with a key given as text', async () => {
-    const records = memoryStorage()
-    const storage = encryptedStorage(records, { keys: [{ id: 'one', key: btoa('k'.repeat(32)) }] })
-    await storage.setItem('name', 'Grüße 🔑')
-    expect(await storage.getItem('name')).toBe('Grüße 🔑')
-    expect(await records.getItem('name')).not.toContain('Grüße')
-  })
-
-  it('refreshes by the function alone', async () => {
-    const { config, service } = rig()
-    const before = service.issue()
-    expect((await refreshTokens(config, before)).accessToken).not.toBe(before.accessToken)
-  })
-
-  it('errors are ours', async () => {
-    const { config } = rig()
-    const { pending } = await startLogin(config)
-    expect(() => readCallback(pending, `${redirectUri}?code=x&state=another`)).toThrow(AgentAuthError)
-  })
-
   it('createBrowserAuth starts signed out and sends the bearer header of nobody', async () => {
     const { fetch } = rig()
     const auth = createBrowserAuth({
@@ -112,21 +81,5 @@ export function loginInDom(): void {
     expect((await auth.ready()).status).toBe('signed-out')
     await expect(auth.fetch('/api/agents')).rejects.toMatchObject({ code: 'login_required' })
     auth.close()
-  })
-
-  it('createBackend, whose cookies are encrypted, starts a login', async () => {
-    const { fetch } = rig()
-    const backend = createBackend({
-      authUrl: 'https://auth.example.com',
-      baseUrl: 'https://api.example.com',
-      clientId: 'app',
-      redirectUri: 'https://app.example.com/auth/callback',
-      sessions: memoryStorage(),
-      secrets: ['a-secret-of-this-test-that-is-long-enough'],
-      fetch,
-    })
-    const headers = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
-    const response = await backend.handle(new Request('https://app.example.com/auth/login', { headers }))
-    expect(response?.status).toBe(302)
   })
 }

@@ -18,12 +18,12 @@ import {
   personOf,
   signInPath,
 } from '../support/login.ts'
-import { assemble, isOnPostgres } from '../support/start.ts'
+import { assemble } from '../support/start.ts'
 import { observe } from '../support/statements.ts'
 
 // Here the database is asked for hashes and ids; the searches of injection.api.test.ts see all 500 strings
 // in every run. Here each run takes a part.
-const share = isOnPostgres() ? 20 : 5
+const share = 20
 const corpus = injectionCorpus().filter((_, index) => index % share === 0)
 const clientsPath = '/auth/v1/clients'
 const callback = 'https://app.demo.example/callback'

@@ -87,11 +87,7 @@ test('clients list shows every tenant or one, and no secret', async () => {
 test.each([
   ['an unknown tenant', ['create', ...newClient, '--tenant', 'nowhere'], 'no such tenant; there are demo, other'],
   ['an unknown client', ['activate', '--client', 'app_x'], 'no such client; the action list shows all'],
-  ['a hostile name', ['create', ...newClient, '--name', 'a\u202eb'], 'bidi'],
   ['a bad redirect URI', ['create', ...newClient, '--redirect-uri', 'http://example.com'], 'redirect URI'],
-  ['no redirect URI', ['create', '--tenant', 'demo', '--name', 'x'], 'redirect URI'],
-  ['an unknown kind', ['create', ...newClient, '--kind', 'secret'], 'public or confidential'],
-  ['another tenant to list', ['list', '--tenant', 'nowhere'], 'no such tenant; there are demo, other'],
 ])('clients refuses %s', async (_, args, problem) => {
   await expect(run(...args)).rejects.toThrow(problem)
 })
@@ -105,13 +101,8 @@ test('a public client has no secret to rotate', async () => {
 test.each([
   ['no action', []],
   ['an unknown action', ['delete']],
-  ['two actions', ['list', 'create']],
   ['an unknown option', ['list', '--bogus']],
-  ['a redirect URI on localhost', ['create', ...newClient, '--redirect-uri', 'http://localhost/cb']],
-  ['another kind', ['create', ...newClient, '--kind', 'secret']],
   ['create without a name', ['create', '--tenant', 'demo']],
-  ['activate without a client', ['activate']],
-  ['retire-secret without a secret', ['retire-secret', '--client', 'x']],
 ])('clients with %s is a usage error', async (_, args) => {
   await expect(run(...args)).rejects.toThrow(/^2: agent-service: .*\nTry .*clients --help/)
 })
