@@ -38,8 +38,6 @@ export const siteSections: readonly SiteSection[] = [
   section('Guides', [
     'docs/browser.md',
     'docs/callback.md',
-    'docs/popup.md',
-    'docs/tabs.md',
     'docs/react.md',
     'docs/backend.md',
     'docs/frameworks.md',
