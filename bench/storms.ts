@@ -3,7 +3,7 @@ import { startRedis } from '../test/support/redis-server.ts'
 import { isFaultless, storm, stormSize } from '../test/support/storm.ts'
 import type { Figure } from './figures.ts'
 
-const rounds = 20
+const rounds = 10
 
 /** Every session of four processes expires at once, over Redis and over PostgreSQL: each must be refreshed exactly once. */
 export async function storms(): Promise<Figure[]> {

@@ -8,8 +8,8 @@ import type {} from '../test/browser/page-app.ts'
 import { launchChromium } from '../test/support/chromium.ts'
 import type { Figure } from './figures.ts'
 
-const tabCounts = [2, 5, 20]
-const rounds = 20
+const tabCounts = [2, 10]
+const rounds = 10
 const requestsPerTab = 20
 /** More than the life of an access token. */
 const roundMs = 11 * 60_000

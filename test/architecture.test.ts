@@ -141,3 +141,43 @@ test.each(Object.keys(entries))('%s loads with nothing but the language, and lea
   runInContext(text, context)
   expect(runInContext(allNames, context)).toBe(before)
 })
+
+/** What an entry is made for has to be there first. */
+const needed: Record<string, string[]> = {
+  react: ['react', 'react/jsx-runtime'],
+  vue: ['vue'],
+  solid: ['solid-js'],
+  'backend/node': ['@hono/node-server'],
+  opentelemetry: ['@opentelemetry/api'],
+}
+
+/** The core is built on these. The encryption of jose takes most of the time of an import, so it is loaded when it is used. */
+const ofTheCore = ['oauth4webapi', 'jose/jwt/decode']
+
+test.each(Object.keys(entries))(
+  'loading %s loads no dependency before it is used but those of the core',
+  async (name) => {
+    const { metafile } = await build({
+      entryPoints: { [name]: `${root}${entries[name]}` },
+      outdir: 'out',
+      bundle: true,
+      splitting: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform: 'neutral',
+      packages: 'external',
+    })
+    const outputs = Object.entries(metafile.outputs)
+    const atOnce = new Set(outputs.flatMap(([file, { entryPoint }]) => (entryPoint === entries[name] ? [file] : [])))
+    const packages: string[] = []
+    for (const file of atOnce)
+      for (const { path, kind, external } of metafile.outputs[file]?.imports ?? []) {
+        if (kind === 'dynamic-import' || path.startsWith('node:')) continue
+        if (external) packages.push(path)
+        else atOnce.add(path)
+      }
+    expect(atOnce.size).toBeGreaterThan(0)
+    expect(packages.filter((path) => ![...ofTheCore, ...(needed[name] ?? [])].includes(path))).toEqual([])
+  },
+)

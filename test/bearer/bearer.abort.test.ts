@@ -153,7 +153,8 @@ describe('many waiters and time', () => {
     await rejected
     expect(Date.now() - startedMs).toBe(5_000)
     expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 2, refreshes: 1 })
-    expect(vi.getTimerCount()).toBe(0)
+    // The storage may still be busy with what the refresh saved.
+    await expect.poll(() => vi.getTimerCount()).toBe(0)
   })
 
   it('a call that ends normally leaves no listener on the caller\u2019s signal', async () => {
