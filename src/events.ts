@@ -45,5 +45,5 @@ export interface StorageCause {
   readonly message: string
 }
 
-/** The kind of a problem with a record. `unreadable` records are removed; `newer` and `foreign` ones stay as they are. */
+/** The kind of a problem with a record. `newer` and `foreign` ones stay as they are, and the next tokens replace an `unreadable` one. */
 export type StorageProblem = 'read_failed' | 'write_failed' | 'remove_failed' | 'unreadable' | 'newer' | 'foreign'

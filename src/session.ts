@@ -76,19 +76,11 @@ export interface SessionOptions {
   readonly key?: string | undefined
 }
 
-/** What another entry point does along with a session. */
-export interface SessionHooks {
-  /** Called at each `signOut`, as soon as the session has ended here. */
-  onSignOut(): void
-}
-
 /** A session for another entry point. */
 export interface HookedSession {
   readonly session: Session
   /** The tokens and the state in memory, which may be newer than the record in the storage. */
   readonly current: SessionMemory
-  /** Signs out because of a sign-out elsewhere, and does not call `onSignOut`. Rejects as `signOut` does. */
-  followSignOut(): Promise<void>
   /** Does the work of `signIn`, with an id that the caller made. It must be unique. */
   signInAs(id: string, tokens: Tokens): Promise<void>
 }
@@ -102,14 +94,13 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
   checkConfig('createSession', config)
   const own = checkNames('createSession', options, ['storage', 'key'])
   if (own.storage !== undefined) checkStorage('storage', own.storage)
-  return createHookedSession(config, own, { onSignOut() {} }).session
+  return createHookedSession(config, own).session
 }
 
-/** Does the work of `createSession`, with hooks, for callers that have checked the options. */
+/** Does the work of `createSession` for callers that have checked the options. */
 export function createHookedSession(
   config: AuthConfig,
   { storage = memoryStorage(), key = 'default' }: SessionOptions,
-  { onSignOut }: SessionHooks,
 ): HookedSession {
   // Users whose keys are objects would share one session.
   if (typeof key !== 'string') invalid('key must be a string')
@@ -118,60 +109,43 @@ export function createHookedSession(
   const sync = new RecordSync(config.clock, store, memory)
   const parts: SessionParts = { config, store, memory, sync }
   const refresh = sharedRefresh(parts)
-  let firstRemovals: Promise<unknown> = Promise.resolve()
-  /** The `signIn` that was called last, until a sign-out. An earlier one settles as this one does. */
-  let latest: { readonly id: string; readonly done: Promise<void> } | undefined
-  let isSigningIn = false
+  /** The sign-in in progress that was called last. A sign-out cancels it. */
+  let signingIn: { readonly id: string; readonly done: Promise<unknown> } | undefined
 
-  function discardSignIn(): void {
+  function cancelSignIn(): void {
     // Its write may still take effect.
-    if (isSigningIn) memory.forget(latest?.id)
-    isSigningIn = false
-    latest = undefined
-  }
-
-  function endHere(): Promise<void> {
-    discardSignIn()
-    memory.end('signed_out')
-    const { first, done } = removeRecord(parts)
-    refresh.discard(first)
-    sync.holdUntil(first)
-    memory.notify()
-    // `then` drops the result, because each result would hold the one before it.
-    firstRemovals = Promise.all([firstRemovals, first]).then(() => {})
-    return done
+    memory.forget(signingIn?.id)
+    signingIn = undefined
   }
 
   async function signInAs(id: string, tokens: Tokens): Promise<void> {
-    const own = checkedTokens(tokens)
-    discardSignIn()
+    const record = { id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: checkedTokens(tokens) }
+    cancelSignIn()
     memory.replace()
-    refresh.discard(Promise.resolve())
+    refresh.discard()
     memory.notify()
-    const work = saveLatest({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own })
-    latest = { id, done: work }
-    isSigningIn = true
-    sync.holdUntil(work)
-    await work
+    // After the first removal of a sign-out, which would remove the record of this sign-in.
+    const saved = Promise.resolve(sync.held).then(() => save(record))
+    // An earlier call settles as the later one does.
+    const done = saved.then((isSaved) => isSaved || signingIn?.done)
+    signingIn = { id, done }
+    sync.holdUntil(saved)
+    await done
   }
 
-  async function saveLatest(record: SessionRecord): Promise<void> {
-    const isLatest = (): boolean => latest?.id === record.id
+  async function save(record: SessionRecord): Promise<boolean> {
+    const isLatest = (): boolean => signingIn?.id === record.id
     try {
-      // A sign-out first removes the record that it finds. It must not find that of this sign-in.
-      await firstRemovals
-      if (await saveSignIn(parts, record, isLatest)) return
+      return await saveSignIn(parts, record, isLatest)
     } catch (error) {
-      if (isLatest()) {
-        memory.end('signed_out')
-        store.report('write_failed')
-        throw error
-      }
+      if (!isLatest()) return false
+      memory.end('signed_out')
+      store.report('write_failed', error)
+      throw error
     } finally {
-      if (isLatest()) isSigningIn = false
+      if (isLatest()) signingIn = undefined
       memory.notify()
     }
-    await latest?.done
   }
 
   const getSnapshot = (): SessionState => memory.state
@@ -180,8 +154,12 @@ export function createHookedSession(
     getAccessToken: tokenGetter(parts, refresh),
     signIn: (tokens) => signInAs(randomText(), tokens),
     signOut() {
-      const done = endHere()
-      onSignOut()
+      cancelSignIn()
+      memory.end('signed_out')
+      const { first, done } = removeRecord(parts)
+      refresh.discard(first)
+      sync.holdUntil(first)
+      memory.notify()
       return done
     },
     async ready() {
@@ -192,21 +170,16 @@ export function createHookedSession(
       const { after = 'change' } = checkNames('resume', options, ['after'])
       if (after !== 'change' && after !== 'sign-out') invalid('after must be change or sign-out')
       refresh.resetDelay()
-      if (after === 'sign-out') endSignIn()
+      if (after === 'sign-out' && signingIn) {
+        cancelSignIn()
+        memory.end('signed_out')
+        memory.notify()
+      }
       await sync.revalidate('now')
     },
     subscribe: (listener) => memory.subscribe(listener),
   }
-
-  /** A `signIn` in progress began before the sign-out elsewhere, so it has no effect. */
-  function endSignIn(): void {
-    if (!isSigningIn) return
-    discardSignIn()
-    memory.end('signed_out')
-    memory.notify()
-  }
-
-  return { session: withState(methods, memory), current: memory, followSignOut: endHere, signInAs }
+  return { session: withState(methods, memory), current: memory, signInAs }
 }
 
 /**

@@ -1,10 +1,10 @@
 import { isAgentAuthError } from '../errors.ts'
 import { abortable, abortedError } from '../internal/timeouts.ts'
 import { checkNames, checkSignal } from '../internal/values.ts'
-import { type CurrentRecord, decide, freshness, type Wanted } from './decide-call.ts'
+import { decide, freshness, type Wanted } from './decide-call.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
 import type { SessionMemory } from './memory.ts'
-import type { SharedRefresh, Urgency } from './shared-refresh.ts'
+import type { SharedRefresh } from './shared-refresh.ts'
 import { isPromise } from './store.ts'
 import type { SessionParts } from './sync.ts'
 
@@ -30,11 +30,9 @@ const optionNames: readonly (keyof GetAccessTokenOptions)[] = ['rejected', 'minV
 
 /** Returns `getAccessToken` of a session: it reads the storage, decides, and returns the current token, refreshes it first, or throws. */
 export function tokenGetter(
-  parts: SessionParts,
+  { config, memory, sync }: SessionParts,
   refresh: SharedRefresh,
 ): (options?: GetAccessTokenOptions) => Promise<string> {
-  const { config, memory, sync } = parts
-
   return async function getAccessToken(options: GetAccessTokenOptions = {}): Promise<string> {
     const { signal, rejected, minValidMs, forceRefresh } = checkNames('getAccessToken', options, optionNames)
     checkSignal(signal)
@@ -61,30 +59,19 @@ export function tokenGetter(
       return record.tokens.accessToken
     }
     const urgency = decision === 'refresh_required' ? 'required' : 'proactive'
-    return refreshedToken(parts, record, { urgency, wait: () => refresh.wait(record, urgency, signal) })
+    try {
+      await refresh.wait(record, urgency, signal)
+    } catch (error) {
+      const now = memory.record
+      // Another page or process may have stored a newer token meanwhile.
+      const isUsable = now?.id === record.id && freshness(now, config.clock.monotonicMs()) !== 'expired'
+      const hasRefreshFailed = isAgentAuthError(error) && error.code !== 'aborted'
+      if ((urgency === 'proactive' || now !== record) && isUsable && hasRefreshFailed) return now.tokens.accessToken
+      throw error
+    }
+    if (memory.record?.id !== record.id) throw loginRequiredOrChanged(memory)
+    return memory.record.tokens.accessToken
   }
-}
-
-/**
- * Waits for the refresh and returns the new token. If a proactive refresh fails, the caller gets the current token while that is valid. If
- * a required one fails, the call rejects with its error, unless another page or process has stored a newer token meanwhile.
- */
-async function refreshedToken(
-  { config, memory }: SessionParts,
-  record: CurrentRecord,
-  { wait, urgency }: { wait(): Promise<void>; urgency: Urgency },
-): Promise<string> {
-  try {
-    await wait()
-  } catch (error) {
-    const now = memory.record
-    const isUsable = now?.id === record.id && freshness(now, config.clock.monotonicMs()) !== 'expired'
-    const hasRefreshFailed = isAgentAuthError(error) && error.code !== 'aborted'
-    if ((urgency === 'proactive' || now !== record) && isUsable && hasRefreshFailed) return now.tokens.accessToken
-    throw error
-  }
-  if (memory.record?.id !== record.id) throw loginRequiredOrChanged(memory)
-  return memory.record.tokens.accessToken
 }
 
 function rejectedKind(memory: SessionMemory, rejected: string | undefined): Wanted['rejected'] {

@@ -1,23 +1,10 @@
 import type { Clock } from '../internal/clock.ts'
-import { randomFraction } from '../internal/timeouts.ts'
-import type { SessionRecord } from './record.ts'
+import type { CurrentRecord } from './memory.ts'
 
-/** How long before its end a token is refreshed, or a tenth of its life if that is shorter. */
-const maxMarginMs = 60_000
 /** How long an access token is not refreshed proactively after it was granted, or half its life if that is shorter. */
 const minRefreshAgeMs = 5_000
 /** How long after a refresh a 401 is final, because another new token would be refused as well. */
 const finalRefusalMs = 30_000
-
-/** A record in memory, with the age of its access token, which only the monotonic clock measures. */
-export interface CurrentRecord extends SessionRecord {
-  /** When the life of the access token began, on the monotonic clock. */
-  readonly bornMs: number
-  /** How long the access token lives. Undefined if unknown. */
-  readonly lifeMs: number | undefined
-  /** How long before its end the token is refreshed. */
-  readonly marginMs: number
-}
 
 /** What a call asks for. */
 export interface Wanted {
@@ -70,11 +57,6 @@ export function freshness(
   if (ageMs >= lifeMs) return 'expired'
   const isYoung = ageMs < Math.min(minRefreshAgeMs, lifeMs / 2)
   return !isYoung && lifeMs - ageMs <= Math.max(marginMs, minValidMs) ? 'expiring' : 'fresh'
-}
-
-/** Draws how long before its end a token is refreshed. Chance adds up to a tenth, so that pages do not refresh together. */
-export function drawMarginMs(lifeMs: number): number {
-  return Math.min(maxMarginMs, lifeMs / 10) * (1 + randomFraction() / 10)
 }
 
 /**

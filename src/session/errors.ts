@@ -1,5 +1,4 @@
 import { AgentAuthError } from '../errors.ts'
-import type { SessionState } from './memory.ts'
 
 /** How long a session waits for the lock: longer than a refresh and the storage operations around it usually take. */
 export const maxLockWaitMs = 20_000
@@ -16,7 +15,7 @@ export function sessionChanged(): AgentAuthError {
 }
 
 /** Makes the error of a call whose session ended while it waited, or was replaced by another sign-in. */
-export function loginRequiredOrChanged({ state }: { readonly state: SessionState }): AgentAuthError {
+export function loginRequiredOrChanged({ state }: { readonly state: { readonly status: string } }): AgentAuthError {
   return state.status === 'signed-out' ? loginRequired() : sessionChanged()
 }
 

@@ -1,8 +1,8 @@
 import { readClaims, type TokenClaims } from '../claims.ts'
 import type { AuthConfig } from '../config.ts'
+import { randomFraction } from '../internal/timeouts.ts'
 import { attempt, present } from '../internal/values.ts'
 import { lifeOf } from '../tokens.ts'
-import { type CurrentRecord, drawMarginMs } from './decide-call.ts'
 import type { SessionRecord } from './record.ts'
 
 /**
@@ -31,6 +31,18 @@ export interface SessionState {
   readonly claims?: TokenClaims
 }
 
+/** A record in memory, with the age of its access token, which only the monotonic clock measures. */
+export interface CurrentRecord extends SessionRecord {
+  /** When the life of the access token began, on the monotonic clock. */
+  readonly bornMs: number
+  /** How long the access token lives. Undefined if unknown. */
+  readonly lifeMs: number | undefined
+  /** How long before its end the token is refreshed. */
+  readonly marginMs: number
+}
+
+/** How long before its end a token is refreshed, or a tenth of its life if that is shorter. */
+const maxMarginMs = 60_000
 /** How many ended sign-ins a session remembers: far more than one record can still come back. */
 const maxEndedSignIns = 256
 /** How many access tokens a session remembers, so that it knows which sign-in a refused one came from. */
@@ -57,15 +69,14 @@ export class SessionMemory {
   constructor(private readonly config: Pick<AuthConfig, 'clock' | 'emit'>) {}
 
   /** Takes over tokens. Their age is that of their timestamp, but at most `maxAgeMs`. */
-  become(record: SessionRecord, kept: 'saved' | 'unsaved' = 'saved', maxAgeMs: number = Infinity): void {
-    const { id, rev, signedInAtMs, tokens } = record
+  become({ id, rev, signedInAtMs, tokens }: SessionRecord, maxAgeMs: number = Infinity): void {
     const { clock } = this.config
     const lifeMs = lifeOf(tokens)
     // Not below zero, because the wall clock may have been put back.
     const ageMs = Math.min(Math.max(0, clock.wallMs() - tokens.obtainedAtMs), maxAgeMs)
     const bornMs = clock.monotonicMs() - ageMs
     this.record = { id, rev, signedInAtMs, tokens, bornMs, lifeMs, marginMs: drawMarginMs(lifeMs ?? 0) }
-    this.unsaved = kept === 'unsaved'
+    this.unsaved = false
     this.version++
     this.tokens = [[tokens.accessToken, id] as const, ...this.tokens].slice(0, maxRememberedTokens)
     this.state = present<SessionState>({
@@ -74,12 +85,6 @@ export class SessionMemory {
       expiresAtMs: tokens.expiresAtMs,
       claims: readClaims(tokens),
     })
-  }
-
-  /** Notes whether the storage lacks the tokens in memory. */
-  setUnsaved(unsaved: boolean): void {
-    if (this.unsaved !== unsaved) this.version++
-    this.unsaved = unsaved
   }
 
   /** Ends the session for a `signIn` that replaces it. The state is `loading` until that has an outcome. */
@@ -132,4 +137,9 @@ export class SessionMemory {
     this.listeners.add(own)
     return () => void this.listeners.delete(own)
   }
+}
+
+/** Draws how long before its end a token is refreshed. Chance adds up to a tenth, so that pages do not refresh together. */
+export function drawMarginMs(lifeMs: number): number {
+  return Math.min(maxMarginMs, lifeMs / 10) * (1 + randomFraction() / 10)
 }

@@ -22,26 +22,25 @@ export interface Mine {
 
 /**
  * What a read changes here.
- * - `keep`: nothing. No user is signed in.
+ * - `keep`: nothing, because the storage and the memory agree.
  * - `take`: the stored record replaces the tokens in memory.
  * - `end`: the record is gone, because a user signed out elsewhere or data was cleared. So the session ends.
- * - `saved`: the storage has the tokens in memory.
  * - `unsaved`: the storage lacks the tokens in memory, which are later than what it has. They are written at the next chance.
- * - `remove`: no user is signed in, and the storage has the record of a sign-in that ended here, or text that is no record.
+ * - `remove`: no user is signed in, and the storage has the record of a sign-in that ended here.
  */
-export type Merged = 'keep' | 'take' | 'end' | 'saved' | 'unsaved' | 'remove'
+export type Merged = 'keep' | 'take' | 'end' | 'unsaved' | 'remove'
 
 /** Decides what the content of the storage changes here. Every read of a session ends in this function. */
 export function merge(stored: Stored, { record, ended, expired }: Mine): Merged {
-  if (isLeftAlone(stored)) return record ? 'unsaved' : 'keep'
   if (stored === 'absent') return record ? 'end' : 'keep'
-  const isUsable = stored !== 'unreadable' && !ended.includes(stored.id)
-  if (!record) {
-    if (isUsable) return 'take'
-    return stored !== 'unreadable' && stored.id === expired ? 'keep' : 'remove'
+  if (!isRecord(stored)) return record ? 'unsaved' : 'keep'
+  const isEnded = ended.includes(stored.id)
+  if (record) {
+    if (isSame(stored, record)) return 'keep'
+    return isEnded || isLater(record, stored) ? 'unsaved' : 'take'
   }
-  if (isUsable && isSame(stored, record)) return 'saved'
-  return isUsable && !isLater(record, stored) ? 'take' : 'unsaved'
+  if (!isEnded) return 'take'
+  return stored.id === expired ? 'keep' : 'remove'
 }
 
 /** Returns whether it is a later revision than the other record, or that of a later sign-in. Equal ones are not, so that two pages agree. */

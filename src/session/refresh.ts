@@ -3,9 +3,9 @@ import { maxTimeoutMs } from '../internal/limits.ts'
 import { sleep } from '../internal/timeouts.ts'
 import { refreshTokens } from '../token-endpoint.ts'
 import type { Tokens } from '../tokens.ts'
-import { type CurrentRecord, freshness } from './decide-call.ts'
+import { freshness } from './decide-call.ts'
 import { loginRequiredOrChanged, sessionEnded } from './errors.ts'
-import { isLeftAlone, isRecord } from './record.ts'
+import type { CurrentRecord } from './memory.ts'
 import type { SessionParts } from './sync.ts'
 
 /** How long a refused refresh waits for the tokens of another page or process, if they share no lock. */
@@ -31,23 +31,20 @@ export async function refreshUnderLock(
   from: CurrentRecord,
   { discarded, aborted }: RefreshSignals,
 ): Promise<void> {
-  const { config, store, memory, sync } = parts
+  const { config, memory, sync } = parts
   const throwIfDiscarded = (): void => {
     if (discarded.aborted || memory.record?.id !== from.id) throw loginRequiredOrChanged(memory)
   }
 
-  const found = await sync.read()
+  // This also writes tokens that an earlier refresh could not save. Others have the refresh token before those, which the service accepts
+  // only until the current one is used.
+  const found = await sync.settle()
   throwIfDiscarded()
   const record = memory.record as CurrentRecord
   // Another page or process has refreshed the token before this refresh acquired the lock.
   if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return
-  // Without a read it is unknown whether another process has used the refresh token. Without a common lock a read does not show that
-  // either. An error that is not retryable means that this process can never read the record, which may hold newer tokens.
-  const isUnread = isAgentAuthError(found)
-  if (isUnread && (!found.retryable || store.lockReach === 'everywhere')) throw found
-  // Others have the previous refresh token, which the service accepts only until the current one is used. So that is saved first. If the
-  // write fails, the request is sent all the same, because the grace period ends anyway.
-  if (memory.unsaved && !isUnread && !isLeftAlone(found)) await sync.save(record)
+  // Another page or process may have used the refresh token.
+  if (isAgentAuthError(found)) throw found
 
   let tokens: Tokens
   try {
@@ -57,21 +54,18 @@ export async function refreshUnderLock(
     if (!isAgentAuthError(error) || error.code !== 'grant_rejected') throw error
     if (await isReplaced(parts, record, discarded)) return
     if (discarded.aborted) throw loginRequiredOrChanged(memory)
-    await endRefused(parts)
+    // Removed elsewhere: the refusal counts all the same.
+    if (memory.record) memory.end('refused')
+    await sync.settle()
     throw sessionEnded(error)
   }
 
-  const again = await sync.read()
   throwIfDiscarded()
-  // Another page or process saved newer tokens of this sign-in, because a lease ran out or the lock is not common. Those count.
-  if (memory.record !== record) return
-  const next = { ...record, rev: record.rev + 1, tokens }
-  const isLeft = isLeftAlone(isAgentAuthError(again) ? undefined : again)
-  // Without any read under this lock, the write could undo a sign-out elsewhere or replace the record of another user.
-  const isSaved = !isLeft && !(isUnread && isAgentAuthError(again)) && (await sync.save(next))
+  memory.become({ ...record, rev: record.rev + 1, tokens }, maxAgeMs)
+  memory.unsaved = true
+  // If a sign-out or a sign-in elsewhere came first, or newer tokens because a lease ran out, that counts.
+  await sync.settle()
   throwIfDiscarded()
-  memory.become(next, isSaved ? 'saved' : 'unsaved', maxAgeMs)
-  if (!isSaved && !isLeft) store.report('write_failed')
 }
 
 /** Returns whether another page or process has stored other tokens, so that a refusal does not count. Rejects if the read fails. */
@@ -80,25 +74,12 @@ async function isReplaced(
   record: CurrentRecord,
   discarded: AbortSignal,
 ): Promise<boolean> {
-  let found = await sync.read()
-  if (store.lockReach === 'here' && memory.record === record && !discarded.aborted) {
+  let found = await sync.settle()
+  if (!store.hasCommonLock && memory.record === record) {
     // Another page or process may have refreshed as well, and its write may still be in progress.
     await sleep(lateWriterMs, discarded)
-    found = await sync.read()
+    found = await sync.settle()
   }
   if (isAgentAuthError(found)) throw found
   return !!memory.record && memory.record !== record
-}
-
-async function endRefused({ store, memory }: SessionParts): Promise<void> {
-  // Removed elsewhere: the refusal counts, and a later sign-in may be stored by now.
-  if (!memory.record) return
-  memory.end('refused')
-  try {
-    const stored = await store.read()
-    if (isRecord(stored) ? memory.ended.includes(stored.id) : stored === 'unreadable') await store.remove()
-  } catch (error) {
-    if (!isAgentAuthError(error)) throw error
-    store.report('remove_failed')
-  }
 }

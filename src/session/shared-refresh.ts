@@ -1,8 +1,9 @@
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
 import { abortable, backoffMs, sleep } from '../internal/timeouts.ts'
-import { type CurrentRecord, freshness } from './decide-call.ts'
+import { freshness } from './decide-call.ts'
 import { loginRequiredOrChanged } from './errors.ts'
-import { refreshUnderLock } from './refresh.ts'
+import type { CurrentRecord } from './memory.ts'
+import { type RefreshSignals, refreshUnderLock } from './refresh.ts'
 import type { SessionParts } from './sync.ts'
 
 /** How often one call sends a refresh in all while its outcome is `ambiguous`. The service accepts the same token for a while only. */
@@ -23,10 +24,11 @@ export interface SharedRefresh {
    */
   wait(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
   /**
-   * Discards the refresh in progress and earlier failures: its callers do not wait any longer. Its request is aborted, which frees the
-   * lock, when `work` has ended. While a sign-out removes the record, no other process should get the lock and send the same refresh token.
+   * Discards the refresh in progress and earlier failures: its callers do not wait any longer. Its request goes on under the lock, because
+   * the next owner of the lock would send the same refresh token. If `removed` resolves to `true`, it is aborted, because nobody finds that
+   * token any more.
    */
-  discard(work: Promise<unknown>): void
+  discard(removed?: Promise<boolean>): void
   /** Forgets earlier failures, so that the next call may send at once. */
   resetDelay(): void
 }
@@ -35,30 +37,32 @@ export function sharedRefresh(parts: SessionParts): SharedRefresh {
   const { config, store, memory, sync } = parts
   const { clock, timeoutMs, emit } = config
   /** The refresh in progress, and the sign-in whose token it refreshes. */
-  let inFlight: { id: string; done: Promise<void>; discarded: AbortController; aborted: AbortController } | undefined
+  let inFlight: { id: string; done: Promise<void>; discarded: AbortController } | undefined
+  /** Aborts the request that was sent last, perhaps by a refresh that was discarded and still has the lock. */
+  let request: AbortController | undefined
   /** The last failure. Until `delayedUntilMs`, calls that require a refresh reject with it, and others get the current token. */
   let failure: AgentAuthError | undefined
   let delayedUntilMs = 0
   let failures = 0
 
   function start(from: CurrentRecord): Promise<void> {
-    if (inFlight) discard(Promise.resolve()) // The tokens of another sign-in were taken over from the storage.
+    // The storage has another sign-in.
+    if (inFlight) discard(Promise.resolve(true))
     const [discarded, aborted] = [new AbortController(), new AbortController()]
+    request = aborted
     const done = run(from, { discarded: discarded.signal, aborted: aborted.signal }).finally(() => {
       if (inFlight?.discarded === discarded) inFlight = undefined
       memory.notify()
     })
-    inFlight = { id: from.id, done, discarded, aborted }
+    inFlight = { id: from.id, done, discarded }
     return done
   }
 
   /** Runs one refresh under the lock. A failure starts the retry delay, and a success ends it. */
-  async function run(from: CurrentRecord, signals: { discarded: AbortSignal; aborted: AbortSignal }): Promise<void> {
+  async function run(from: CurrentRecord, signals: RefreshSignals): Promise<void> {
     try {
-      await abortable(
-        store.locked(() => refreshUnderLock(parts, from, signals)),
-        signals.discarded,
-      )
+      const refreshed = store.locked(() => refreshUnderLock(parts, from, signals))
+      await abortable(refreshed, signals.discarded)
       resetDelay()
     } catch (error) {
       // An error of the program is never reported as the end of a session.
@@ -90,12 +94,12 @@ export function sharedRefresh(parts: SessionParts): SharedRefresh {
     failure = undefined
   }
 
-  function discard(work: Promise<unknown>): void {
+  function discard(removed?: Promise<boolean>): void {
+    const [refresh, sent] = [inFlight, request]
     resetDelay()
-    const { discarded, aborted } = inFlight ?? {}
     inFlight = undefined
-    discarded?.abort()
-    void work.then(() => aborted?.abort())
+    refresh?.discarded.abort()
+    void removed?.then((isRemoved) => isRemoved && sent?.abort())
   }
 
   async function wait(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void> {

@@ -10,56 +10,50 @@ import type { SessionParts } from './sync.ts'
  * A record that is `newer` or `foreign` is not replaced. Then the sign-in lives in memory.
  */
 export async function saveSignIn(
-  parts: SessionParts,
-  record: SessionRecord,
-  isLatest: () => boolean,
-): Promise<boolean> {
-  const { store, memory } = parts
-  try {
-    return await store.locked(() => writeOver(parts, record, isLatest))
-  } catch (error) {
-    memory.forget(record.id)
-    const left = await tryRead(store)
-    // Otherwise the next read would sign the earlier user in again.
-    if (isEarlier(left, record)) memory.forget(left.id)
-    throw error
-  }
-}
-
-async function writeOver(
   { store, memory }: SessionParts,
   begun: SessionRecord,
   isLatest: () => boolean,
 ): Promise<boolean> {
-  if (!isLatest()) return false
-  // What cannot be read is written over, because the user must not stay signed in as another one.
-  const found = await tryRead(store)
-  if (!isLatest()) return false
-  if (isLeftAlone(found)) {
-    store.report(found)
-    memory.become(begun, 'unsaved')
-    return true
-  }
-  if (found === 'unreadable') store.report(found)
-  const record = laterThan(found, begun)
-  try {
-    await store.write(record)
-  } catch (error) {
-    // A write that is reported as failed may have taken effect.
-    const left = await tryRead(store)
-    if (!isSame(left, record)) {
-      if (isEarlier(left, record)) await store.remove().catch(() => {})
-      throw error
+  async function writeOver(): Promise<boolean> {
+    // What cannot be read is written over, because the user must not stay signed in as another one.
+    const found = await tryRead(store)
+    if (!isLatest()) return false
+    if (isLeftAlone(found)) {
+      store.report(found)
+      memory.become(begun)
+      memory.unsaved = true
+      return true
     }
+    const record = laterThan(found, begun)
+    try {
+      await store.write(record)
+    } catch (error) {
+      // A write that is reported as failed may have taken effect.
+      const left = await tryRead(store)
+      if (!isSame(left, record)) {
+        if (isEarlier(left, record)) await store.remove().catch(() => {})
+        throw error
+      }
+    }
+    if (isLatest()) {
+      if (isRecord(found)) memory.forget(found.id)
+      memory.become(record)
+      return true
+    }
+    // The user signed out during the write, here or elsewhere. A later sign-in writes over what it finds.
+    await store.remove()
+    return false
   }
-  if (isLatest()) {
-    if (isRecord(found)) memory.forget(found.id)
-    memory.become(record)
-    return true
+
+  try {
+    return await store.locked(writeOver)
+  } catch (error) {
+    memory.forget(begun.id)
+    const left = await tryRead(store)
+    // Otherwise the next read would sign the earlier user in again.
+    if (isEarlier(left, begun)) memory.forget(left.id)
+    throw error
   }
-  // The user signed out during the write, here or elsewhere. A later sign-in writes over what it finds.
-  await store.remove()
-  return false
 }
 
 function isEarlier(stored: Stored | undefined, record: SessionRecord): stored is SessionRecord {

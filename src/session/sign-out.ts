@@ -1,6 +1,6 @@
-import { succeedsOrThrowsBug } from '../internal/timeouts.ts'
+import { succeeds } from '../internal/timeouts.ts'
 import { recordNotRemoved } from './errors.ts'
-import { isLeftAlone, isRecord, type Stored } from './record.ts'
+import { isLeftAlone, isRecord } from './record.ts'
 import { tryRead } from './store.ts'
 import type { SessionParts } from './sync.ts'
 
@@ -15,41 +15,35 @@ export interface Removal {
  * Removes the record of a session that ended in memory: first without the lock, because a wait for it may be long, then under the lock,
  * because a refresh or a sign-in elsewhere may have written the record in between.
  */
-export function removeRecord(parts: SessionParts): Removal {
-  const { store, memory } = parts
-  const first = succeedsOrThrowsBug(async () => {
+export function removeRecord({ store, memory }: SessionParts): Removal {
+  let isRead = false
+
+  /** Removes what the first read finds, and what cannot be read. After that, another record is that of a later sign-in, and stays. */
+  async function remove(): Promise<void> {
     const stored = await tryRead(store)
-    if (isRecord(stored)) memory.forget(stored.id)
-    if (isRemovable(stored)) await store.remove()
-    // It is unknown whose record was removed. So this removal counts as failed, and the next one also removes what it cannot read.
-    if (!stored) throw store.failure
-  })
-  return { first, done: removeAgain(parts, first) }
-}
-
-async function removeAgain({ store, memory, sync }: SessionParts, first: Promise<boolean>): Promise<void> {
-  const isFirstDone = await first
-  const removeEnded = async (): Promise<void> => {
-    const stored = await (isFirstDone ? store.read() : tryRead(store))
-    // After a first removal, another record may be that of a later sign-in, and stays.
-    const isEnded = isRecord(stored) ? memory.ended.includes(stored.id) : !isFirstDone && isRemovable(stored)
+    if (isRecord(stored) && !isRead) memory.forget(stored.id)
+    const isUnusable = !isRead && stored !== 'absent' && !isLeftAlone(stored)
+    const isEnded = isRecord(stored) ? memory.ended.includes(stored.id) : isUnusable
+    isRead ||= stored !== undefined
     if (isEnded) await store.remove()
-    // A record that stays may be the one to remove.
-    else if (isRecord(stored) && !isFirstDone) throw store.failure
-    // A concurrent call may have loaded the record before it was removed.
-    if (stored === 'absent') await sync.read()
+    else if (!stored) throw recordNotRemoved()
   }
-  // If the lock or the removal under it failed, remove without the lock, because a refresh elsewhere may have saved the record. If the
-  // first removal failed as well, reject, because a storage that does not respond would delay it by more time-outs.
-  let isRemoved = await succeedsOrThrowsBug(() => store.locked(removeEnded))
-  if (isFirstDone && !isRemoved) isRemoved = await succeedsOrThrowsBug(removeEnded)
-  memory.notify()
-  if (isRemoved) return
-  store.report('remove_failed')
-  throw recordNotRemoved()
-}
 
-/** Returns whether the content may be removed. That includes a record whose read or decryption failed (undefined). */
-function isRemovable(stored: Stored | undefined): boolean {
-  return stored !== 'absent' && !isLeftAlone(stored)
+  // If nothing could be read, it is unknown whose record was removed.
+  const first = succeeds(remove()).then((isDone) => isDone && isRead)
+  return { first, done: removeAgain() }
+
+  async function removeAgain(): Promise<void> {
+    const isFirstDone = await first
+    try {
+      await store.locked(remove)
+    } catch (error) {
+      // A refresh elsewhere may have saved the record. If nothing has worked so far, a storage that does not respond would take long.
+      if (isFirstDone && (await succeeds(remove()))) return
+      store.report('remove_failed', error)
+      throw recordNotRemoved()
+    } finally {
+      memory.notify()
+    }
+  }
 }

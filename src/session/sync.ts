@@ -1,7 +1,6 @@
 import type { AuthConfig } from '../config.ts'
-import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
+import type { AgentAuthError } from '../errors.ts'
 import type { Clock } from '../internal/clock.ts'
-import { succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
 import type { SessionMemory } from './memory.ts'
 import { isLeftAlone, isRecord, type Merged, merge, type SessionRecord, type Stored } from './record.ts'
@@ -22,11 +21,12 @@ export interface SessionParts {
 
 /** Keeps the session in memory and its record in the storage the same. A class, because a backend has thousands. */
 export class RecordSync {
+  /** The sign-in and the first removals of sign-outs that are in progress here. */
+  held: Promise<void> | undefined
   private reading: Promise<void> | undefined
-  private held: Promise<void> | undefined
   /** The time of the last read that needs no repetition. Set by asynchronous and failed reads only. */
   private readAtMs = Number.NEGATIVE_INFINITY
-  private nextSettleMs = 0
+  private settledAtMs = Number.NEGATIVE_INFINITY
 
   constructor(
     private readonly clock: Clock,
@@ -46,11 +46,12 @@ export class RecordSync {
     if (this.held !== undefined) return this.held.then(() => this.revalidate(when))
     if (this.reading !== undefined)
       return when === 'due' ? this.reading : this.reading.catch(() => {}).then(() => this.revalidate(when))
-    if (when === 'due' && this.memory.record && this.clock.monotonicMs() - this.readAtMs < revalidateAfterMs) return
+    const nowMs = this.clock.monotonicMs()
+    if (when === 'due' && this.memory.record && nowMs - this.readAtMs < revalidateAfterMs) return
     try {
       const stored = this.store.read()
-      if (!isPromise(stored)) return this.mergeAndShow(stored)
-      this.reading = this.mergeLater(stored, this.clock.monotonicMs())
+      if (!isPromise(stored)) return this.show(stored)
+      this.reading = this.mergeLater(stored, nowMs)
       return this.reading
     } catch (error) {
       this.goOnWithoutRead(error)
@@ -59,11 +60,11 @@ export class RecordSync {
 
   /** Merges the record, unless the session changed meanwhile. The machine may sleep during the read, so its beginning counts. */
   private async mergeLater(read: Promise<Stored>, begunMs: number): Promise<void> {
-    const begun = this.memory.version
+    const { version } = this.memory
     try {
       const stored = await read
-      if (begun !== this.memory.version) return this.held
-      this.mergeAndShow(stored)
+      if (version !== this.memory.version) return this.held
+      this.show(stored)
       this.readAtMs = begunMs
     } catch (error) {
       this.goOnWithoutRead(error)
@@ -72,79 +73,74 @@ export class RecordSync {
     }
   }
 
-  private mergeAndShow(stored: Stored): void {
-    const merged = this.mergeRecord(stored)
+  private show(stored: Stored): void {
+    const merged = this.merge(stored)
     this.memory.notify()
     if (merged === 'remove') this.settleSoon()
   }
 
   /** Continues with the tokens in memory after a failed read. Throws the error of the read if there are none. */
   private goOnWithoutRead(error: unknown): void {
-    if (!this.memory.record || !isAgentAuthError(error)) throw error
+    if (!this.memory.record) throw error
     this.readAtMs = this.clock.monotonicMs()
-    this.store.report('read_failed')
+    this.store.report('read_failed', error)
   }
 
-  private mergeRecord(stored: Stored): Merged {
-    this.store.clear('read_failed')
-    if (stored === 'absent' || isRecord(stored)) this.store.clear('unreadable', 'newer', 'foreign')
-    else this.store.report(stored)
-    const merged = merge(stored, this.memory)
-    if (merged === 'take') this.memory.become(stored as SessionRecord)
-    else if (merged === 'end') this.memory.end('store_lost')
-    else if (this.memory.record) this.memory.setUnsaved(merged === 'unsaved')
-    if (this.memory.record && !this.memory.unsaved) this.store.clear('write_failed', 'remove_failed')
-    if (this.memory.state.status === 'loading') this.memory.state = { status: 'signed-out' }
+  private merge(stored: Stored): Merged {
+    const { memory, store } = this
+    const merged = merge(stored, memory)
+    if (merged === 'take') memory.become(stored as SessionRecord)
+    else if (merged === 'end') memory.end('store_lost')
+    else memory.unsaved = merged === 'unsaved'
+    if (memory.state.status === 'loading') memory.state = { status: 'signed-out' }
+    if (stored !== 'absent' && !isRecord(stored)) store.report(stored)
+    else if (merged !== 'unsaved' && merged !== 'remove') store.clear()
     return merged
   }
 
-  /** Reads and merges the record. Call it under the lock. Returns the error of a failed read, because the caller decides what it means. */
-  async read(): Promise<Stored | AgentAuthError> {
-    const begun = this.memory.version
+  /**
+   * Reads and merges the record, then writes the tokens that the storage lacks, or removes the record of a sign-in that ended here. Call it
+   * under the lock. Returns the error of a failed read, because the caller decides what it means. A write that fails is repeated later.
+   */
+  async settle(): Promise<Stored | AgentAuthError> {
+    const { memory, store } = this
+    const { version } = memory
+    let stored: Stored
     try {
-      const stored = await this.store.read()
-      // The session changed during the read, perhaps by a read that began before the lock was acquired.
-      if (begun !== this.memory.version) return await this.read()
-      if (!this.held) this.mergeRecord(stored)
-      return stored
+      stored = await store.read()
     } catch (error) {
-      if (!isAgentAuthError(error)) throw error
-      this.store.report('read_failed')
-      return error
+      store.report('read_failed', error)
+      return error as AgentAuthError
     }
+    if (this.held !== undefined) return stored
+    // The session changed during the read, perhaps by a read that began before the lock was acquired.
+    if (version !== memory.version) return this.settle()
+    const merged = this.merge(stored)
+    const { record } = memory
+    try {
+      if (merged === 'remove') await store.remove()
+      else if (merged === 'unsaved' && record && !isLeftAlone(stored)) {
+        await store.write(record)
+        if (memory.record === record) memory.unsaved = false
+      } else return stored
+      store.clear()
+    } catch (error) {
+      this.reportUnsettled(error)
+    }
+    return stored
   }
 
-  /** Writes tokens. Call it under the lock, after a read. Returns whether the write succeeded. */
-  async save(record: SessionRecord): Promise<boolean> {
-    if (!(await succeedsOrThrowsBug(() => this.store.write(record)))) return false
-    if (this.memory.record === record) this.memory.setUnsaved(false)
-    this.store.clear('write_failed', 'remove_failed')
-    return true
-  }
-
-  /** Writes unsaved tokens, or removes a record that must not be used, in the background and at most once in a while. */
+  /** Settles in the background, at most once in a while. */
   settleSoon(): void {
-    if (this.clock.monotonicMs() < this.nextSettleMs) return
-    this.nextSettleMs = this.clock.monotonicMs() + settleAgainMs
-    // Only an error of the program arrives at this `catch`, and no caller waits for it.
-    this.settle().catch(() => this.store.report('write_failed'))
+    const nowMs = this.clock.monotonicMs()
+    if (nowMs - this.settledAtMs < settleAgainMs) return
+    this.settledAtMs = nowMs
+    const work = this.store.locked(() => this.settle()).catch((error) => this.reportUnsettled(error))
+    void work.then(() => this.memory.notify())
   }
 
-  private async settle(): Promise<void> {
-    const isDone = await succeedsOrThrowsBug(() =>
-      this.store.locked(async () => {
-        const begun = this.memory.version
-        const stored = await this.store.read()
-        if (this.held || begun !== this.memory.version) return
-        const merged = this.mergeRecord(stored)
-        if (merged === 'remove') await this.store.remove()
-        const { record } = this.memory
-        if (merged === 'unsaved' && record && !isLeftAlone(stored) && !(await this.save(record)))
-          throw this.store.failure
-      }),
-    )
-    if (!isDone) this.store.report(this.memory.record ? 'write_failed' : 'remove_failed')
-    this.memory.notify()
+  private reportUnsettled(error: unknown): void {
+    this.store.report(this.memory.record ? 'write_failed' : 'remove_failed', error)
   }
 
   /** Merges no record until the work has ended, and none whose read began before that. */

@@ -1,13 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Clock } from '../../src/internal/clock.ts'
-import {
-  type CurrentRecord,
-  type Decision,
-  decide,
-  drawMarginMs,
-  freshness,
-  type Wanted,
-} from '../../src/session/decide-call.ts'
+import { type Decision, decide, freshness, type Wanted } from '../../src/session/decide-call.ts'
+import { type CurrentRecord, drawMarginMs } from '../../src/session/memory.ts'
 
 const hour = 3_600_000
 const wallMs = Date.UTC(2026, 0, 1)

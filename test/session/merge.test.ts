@@ -10,7 +10,7 @@ const record = (id: string, rev: number, signedInAtMs: number): SessionRecord =>
 const mine = record('B', 2, 20)
 
 const withTokens: readonly (readonly [what: string, stored: Stored, merged: Merged])[] = [
-  ['the same record', record('B', 2, 20), 'saved'],
+  ['the same record', record('B', 2, 20), 'keep'],
   ['an earlier revision', record('B', 1, 20), 'unsaved'],
   ['a later revision', record('B', 3, 20), 'take'],
   ['the same revision with another token', { ...mine, tokens: { accessToken: 'other', obtainedAtMs: 20 } }, 'take'],
@@ -33,7 +33,7 @@ const withoutTokens: readonly (readonly [what: string, stored: Stored, merged: M
   ['a sign-in that ended here', record('ended', 1, 30), 'remove'],
   ['a sign-in that expired here', record('expired', 1, 30), 'keep'],
   ['no record', 'absent', 'keep'],
-  ['text that is no record', 'unreadable', 'remove'],
+  ['text that is no record', 'unreadable', 'keep'],
   ['the record of a newer version', 'newer', 'keep'],
   ['the record of another session', 'foreign', 'keep'],
 ]

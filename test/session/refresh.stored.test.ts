@@ -82,15 +82,6 @@ describe('a refresh that cannot read the storage', () => {
     expect(await later(rig)).toEqual({ resolved: newer })
   })
 
-  test('is sent over a storage without a lock, where only one page or process may use the record', async () => {
-    const { clock, service, failing, here } = two({ lock: false })
-    await here.session.signIn(service.issue())
-    failing.add('getItem')
-    clock.advance(hour)
-    expect(service.familyOf(await here.session.getAccessToken())).toBe(1)
-    expect(service.sent).toHaveLength(1)
-  })
-
   test('is not sent over a storage without a lock if no key decrypts the record, because another process has saved it', async () => {
     const { clock, service, realm } = sessionRig()
     const inner = sharedRecords().handle({ lock: false })
@@ -175,20 +166,6 @@ describe('tokens that could not be saved', () => {
     expect(service.sent).toHaveLength(2)
     expect(records.record()).toMatchObject({ rev: 1 })
     expect(here.eventsOf('storage_degraded')).toMatchObject([{ reason: 'write_failed' }])
-  })
-
-  test('are not written before a refresh that could not read the storage', async () => {
-    const { clock, service, failing, here, there, records } = two({ lock: false })
-    await here.session.signIn(service.issue())
-    failing.add('setItem')
-    await here.session.getAccessToken({ forceRefresh: true })
-    const next = service.issue()
-    await there.session.signIn(next)
-    failing.clear()
-    failing.add('getItem')
-    clock.advance(hour)
-    await here.session.getAccessToken()
-    expect(records.record()).toMatchObject({ accessToken: next.accessToken })
   })
 
   test('are sent no more if the user signs out during that save', async () => {

@@ -223,14 +223,3 @@ it.each([
   await flush()
   expect(records.items.get(name)).toBe(text)
 })
-
-it('a sign-in reports an unreadable record that it finds, and writes over it', async () => {
-  const { realm, service } = sessionRig()
-  const records = sharedRecords()
-  records.items.set(name, '{"v":1')
-  const { session, eventsOf } = realm({ storage: records.handle() })
-  const tokens = service.issue()
-  await session.signIn(tokens)
-  expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'unreadable' }])
-  expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
-})

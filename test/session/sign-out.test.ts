@@ -213,16 +213,6 @@ describe('sign-out', () => {
     expect([...records.items.values()]).toEqual(['{"v":1'])
   })
 
-  test('notifies the listeners if it ends a sign-in that was saved elsewhere meanwhile and whose record is gone', async () => {
-    const { here, records, name, another, out, unlock } = await signedOutWhileLocked()
-    records.items.set(name, another)
-    await here.session.getAccessToken()
-    records.items.clear()
-    unlock()
-    await out
-    expect(here.told).toEqual(['signed-in', 'signed-out signed_out', 'signed-in', 'signed-out store_lost'])
-  })
-
   test('against storage that hangs settles within its bound and never leaves a local session', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)

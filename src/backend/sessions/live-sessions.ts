@@ -88,7 +88,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
 }
 
 function open(config: AuthConfig, storage: TokenStorage, key: string): Entry {
-  const { session, current } = createHookedSession(config, { storage, key }, { onSignOut() {} })
+  const { session, current } = createHookedSession(config, { storage, key })
   return { key, name: sessionName(config, key), session, tokens: () => current.record?.tokens, calls: 0, users: 0 }
 }
 

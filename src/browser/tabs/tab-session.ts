@@ -47,26 +47,14 @@ export function createTabSession(
     degraded: (reason) => config.emit({ type: 'storage_degraded', reason }),
     isOutdated,
   })
-  const { session, followSignOut: followHere } = createHookedSession(
-    config,
-    { storage: records.storage, key },
-    {
-      // Other tabs may each have a session of their own, so the message is sent even if the user is signed out here.
-      onSignOut() {
-        signedOut()
-        mark.set()
-        send('signed-out')
-        records.removeLeft()
-      },
-    },
-  )
+  const { session } = createHookedSession(config, { storage: records.storage, key })
 
   function followSignOut(): void {
     // Otherwise this tab would take the same sign-out for a later one when it returns.
     mark.wasSet()
     signedOut()
     // A record that other tabs cannot remove ends here. A shared one was removed, and the session sees that.
-    if (isOwn || records.isDegraded()) followHere().catch(() => {})
+    if (isOwn || records.isDegraded()) signOut().catch(() => {})
     else revalidate('sign-out')
   }
 
@@ -77,7 +65,16 @@ export function createTabSession(
     // A sign-out before a sign-in does not concern it.
     if (sessionRef !== before) mark.wasSet()
   })
-  const { resume } = session
+  const { resume, signOut } = session
+  session.signOut = () => {
+    const done = signOut()
+    signedOut()
+    mark.set()
+    // Other tabs may each have a session of their own, so the message is sent even if the user is signed out here.
+    send('signed-out')
+    records.removeLeft()
+    return done
+  }
   // At once if possible, so that a call right after it waits for the read.
   session.resume = (options) =>
     records.isDegraded() ? records.tryAgain().then(() => resume(options)) : resume(options)

@@ -14,7 +14,6 @@ export interface SessionCode {
   createHookedSession(
     config: object,
     options: { storage: TokenStorage },
-    hooks: { onSignOut(): void },
   ): { session: Session; signInAs(id: string, tokens: object): Promise<void> }
   AgentAuthError: new (code: string, message: string, options?: object) => Error & { code: string }
 }

@@ -252,7 +252,7 @@ export class World {
         }
       },
     }
-    Object.assign(page, this.code.createHookedSession(config, { storage }, { onSignOut() {} }))
+    Object.assign(page, this.code.createHookedSession(config, { storage }))
     page.shown = undefined
   }
 
