@@ -149,7 +149,7 @@ describe('revocation at logout', () => {
   })
 
   test.each(['with', 'without'])(
-    'in a process that has not read the record, %s revocation, responds with 503 if the reads and the first removal fail, and the next one removes it',
+    'in a process that has not read the record, %s revocation, removes it also if the reads and the first removal fail',
     async (revocation) => {
       const { revocationEndpoint, ...options } = numbered().options
       const names = new Set<string>()
@@ -171,9 +171,6 @@ describe('revocation at logout', () => {
       await browser.send('/auth/login').then(finish(browser))
       expect(stored()).toBe(1)
       const elsewhere = rig.browser(rig.another({ sessions }))
-      elsewhere.setCookie(...browser.session())
-      expect(await statusAndCode(await elsewhere.logOut())).toEqual({ status: 503, code: 'storage_failed' })
-      expect(stored()).toBe(1)
       elsewhere.setCookie(...browser.session())
       expect((await elsewhere.logOut()).status).toBe(200)
       expect(stored()).toBe(0)

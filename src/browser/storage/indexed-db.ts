@@ -111,7 +111,7 @@ async function encrypt(name: string, value: string): Promise<EncryptedRecord> {
   return { key, iv, text: await crypto.subtle.encrypt(algorithm(name, iv), key, encode(value)) }
 }
 
-/** Returns an empty text if the record cannot be decrypted. The session then removes it, because its key is stored with it. */
+/** Returns an empty text if the record cannot be decrypted. The next sign-in writes over it. */
 async function decrypt(name: string, { key, iv, text }: EncryptedRecord): Promise<string> {
   try {
     return new TextDecoder().decode(await crypto.subtle.decrypt(algorithm(name, iv), key, text))
