@@ -60,7 +60,7 @@ describe('arguments', () => {
     [undefined, { baseUrl: 'https://api.example.com' }],
   ])('createBearerFetch(%o, …) says what its first argument is', async (source, options) => {
     expect(await failure(() => createBearerFetch(untyped(source), untyped(options)))).toMatchObject(
-      invalid('source, the first argument, must be an object with getAccessToken, such as createSession(config)'),
+      invalid('source, the first argument, must have getAccessToken, as createSession(config) has'),
     )
   })
 
