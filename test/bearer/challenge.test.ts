@@ -165,7 +165,7 @@ describe('any header', () => {
           isRetried: error !== 'insufficient_scope' && error !== 'invalid_request',
         })
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     )
   })
 
@@ -203,7 +203,7 @@ describe('any header', () => {
         const mayRefuse = /bearer/i.test(value) && /insufficient_scope|invalid_request/.test(value.replace(/\\/g, ''))
         if (!(await retried(value))) expect({ value, mayRefuse }).toEqual({ value, mayRefuse: true })
       }),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     )
   })
 

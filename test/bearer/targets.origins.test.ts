@@ -274,7 +274,7 @@ describe('any URL', () => {
           await expectNoneOutside(base, url)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 
@@ -282,11 +282,11 @@ describe('any URL', () => {
     const relative = fc.array(fc.oneof(trick, fc.constantFrom('x', 'v1', 'v2')), { maxLength: 8 })
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...bases), relative, (base, parts) => expectNoneOutside(base, parts.join(''))),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 
-  const web = 250
+  const web = 50
   it('any web URL, one after another through one fetch', async () => {
     const [base = ''] = bases
     const api = apiStub(() => new Response())

@@ -245,7 +245,7 @@ describe('any input', () => {
           }
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     )
   })
 
@@ -271,7 +271,7 @@ describe('any input', () => {
           }
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     )
   })
 

@@ -81,7 +81,7 @@ function setUp() {
   return { clock, config, storage, logins, calls, begin, finish }
 }
 
-const stored = 100
+const stored = 40
 it('anything that a storage holds: a typed answer, and the next login is saved, used once and known', async () => {
   const state = 's'.repeat(43)
   const times = fc.constantFrom<unknown>(testClock().wallMs(), 1e300, -1, null, 'x')

@@ -7,7 +7,7 @@ import { word } from '../support/token-service.ts'
 import { flush } from '../support/virtual-time.ts'
 
 /** Four ways to a record that nobody wrote so: a million together. */
-const numRuns = 100
+const numRuns = 50
 const rig = sessionRig(undefined, { token: word })
 const owner = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
 const codes = ['login_required', 'session_ended', 'temporarily_unavailable', 'client_rejected', 'config_invalid']

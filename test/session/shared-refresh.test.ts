@@ -96,7 +96,7 @@ describe('a lost answer', () => {
     expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
   })
 
-  const losing = 50
+  const losing = 20
   test('histories of lost answers with a grace-giving endpoint: 0 logouts', async () => {
     const time = virtualTime()
     let losses = 0

@@ -44,17 +44,17 @@ describe('what is stored', () => {
     for (let at = 0; at + 8 <= value.length; at++) expect(text).not.toContain(value.slice(at, at + 8))
   })
 
-  test('has a fresh nonce at each write: 1,000 writes, 1,000 nonces', async () => {
+  test('has a fresh nonce at each write: 200 writes, 200 nonces', async () => {
     const { inner, storage, value } = await sealed()
     const nonces = new Set<string>()
     const texts = new Set<string>()
-    for (let write = 0; write < 1_000; write++) {
+    for (let write = 0; write < 200; write++) {
       await storage.setItem(name, value)
       const text = (await inner.getItem(name)) ?? ''
       nonces.add(text.split('.')[2] ?? '')
       texts.add(text.split('.')[3] ?? '')
     }
-    expect({ noncesCount: nonces.size, textsCount: texts.size }).toEqual({ noncesCount: 1_000, textsCount: 1_000 })
+    expect({ noncesCount: nonces.size, textsCount: texts.size }).toEqual({ noncesCount: 200, textsCount: 200 })
   })
 
   test('is refused after any change of any byte, and left alone', async () => {

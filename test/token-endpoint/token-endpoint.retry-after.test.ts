@@ -8,7 +8,7 @@ import { configWith, failure, scriptedFetch, tokensWith } from '../support/token
 const nowMs = Date.UTC(2026, 0, 1)
 const clock = testClock(nowMs)
 const tokens = tokensWith()
-const numRuns = 200
+const numRuns = 80
 
 /** The wait that an error of the token endpoint names for this `Retry-After`. */
 async function waitOf(value: string): Promise<number | undefined> {
