@@ -10,9 +10,8 @@ import { readSettings } from '../../examples/node-backend/src/settings.ts'
 import { freePort } from '../../test/support/free-port.ts'
 import { printed } from '../../test/support/printed.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
-import { readCommand, variableOf } from '../src/cli/read-command.ts'
+import { readCommand } from '../src/cli/read-command.ts'
 import { createServiceConfig } from '../src/config.ts'
-import { serviceOptions } from '../src/options.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -78,57 +77,6 @@ function filled(environment: Record<string, string>): Record<string, string> {
     text.replace(/\$\{(\w+)[^}]*\}/g, (_, name: string) => values[name] ?? 'MISSING')
   return Object.fromEntries(Object.entries(environment).map(([name, text]) => [name, fill(text)]))
 }
-
-test('the image is built of known instructions, of pinned images, and runs as another user than root', () => {
-  const known = ['FROM', 'WORKDIR', 'COPY', 'RUN', 'ENV', 'USER', 'EXPOSE', 'HEALTHCHECK', 'ENTRYPOINT']
-  expect(instructions.filter(({ name }) => !known.includes(name))).toEqual([])
-  const names = stages.map(({ name }) => name)
-  expect({ last: names.at(-1), different: new Set(names).size }).toEqual({ last: 'service', different: names.length })
-  const foreign = stages.map(({ image }) => image).filter((image) => !names.includes(image))
-  expect(foreign.filter((image) => !/^node:20\.\d+\.\d+-[a-z-]+$/.test(image))).toEqual([])
-  for (const stage of stages.filter(({ instructions: own }) => own.some(({ name }) => name === 'ENTRYPOINT'))) {
-    const order = stage.instructions.map(({ name }) => name)
-    expect({ stage: stage.name, users: textsOf(stage, 'USER') }).toEqual({ stage: stage.name, users: ['node'] })
-    expect(order.indexOf('USER')).toBeGreaterThan(order.lastIndexOf('COPY'))
-  }
-  expect(dockerfile).not.toMatch(/\b(?:curl|wget|latest|sudo)\b|https?:\/\/(?!127\.0\.0\.1)/)
-})
-
-test('what one stage copies from another one is made there, and the image holds no development dependency', () => {
-  const earlier = textsOf(last, 'COPY').map((text) => /^--from=(\S+) \/repo\/(\S+) (\S+)$/.exec(text)?.slice(1))
-  expect(earlier).toEqual([
-    ['dependencies', 'node_modules', 'node_modules'],
-    ['build', 'service/package.json', 'service/package.json'],
-    ['build', 'service/dist', 'service/dist'],
-  ])
-  const commands = stages.map((stage) => [stage.name, textsOf(stage, 'RUN').join(' ')])
-  expect(Object.fromEntries(commands)).toMatchObject({
-    build: expect.stringMatching(/^npm ci .*npm run build:js$/),
-    dependencies: expect.stringContaining('--omit=dev'),
-    service: '',
-  })
-})
-
-test('the compose file names stages of the image, pinned images, variables that exist, and ports of this machine only', () => {
-  const { app, 'agent-service': service, database } = compose.services
-  expect(Object.keys(compose.services)).toEqual(['app', 'agent-service', 'database'])
-  expect({ app: app?.build?.target, service: service?.build?.target }).toEqual({ app: 'example', service: 'service' })
-  expect(database?.image).toMatch(/^postgres:\d+\.\d+-alpine$/)
-  for (const { ports = [], build, read_only, cap_drop } of Object.values(compose.services)) {
-    expect(ports.filter((port) => !/^127\.0\.0\.1:\d+:\d+$/.test(port))).toEqual([])
-    if (build !== undefined)
-      expect({ readOnly: read_only, dropped: cap_drop }).toEqual({ readOnly: true, dropped: ['ALL'] })
-  }
-  expect(app?.depends_on).toEqual({ 'agent-service': { condition: 'service_healthy' } })
-  expect(service?.depends_on).toEqual({ database: { condition: 'service_healthy' } })
-  expect(database?.healthcheck?.test[1]).toBe('pg_isready')
-  const known = Object.values(serviceOptions).map(variableOf)
-  const used = Object.keys({ ...imageEnvironment, ...service?.environment }).filter((name) =>
-    name.startsWith('AGENT_SERVICE_'),
-  )
-  expect(used.filter((name) => !known.includes(name))).toEqual([])
-  expect(used.length).toBeGreaterThan(5)
-})
 
 test('the options of the compose file are accepted, and the application calls the service by its name', () => {
   const { app, 'agent-service': service } = compose.services

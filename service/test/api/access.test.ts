@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../../src/index.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { hashToken, rawDatabase } from '../../src/store/database.ts'
-import { agentSearch, callApi, clientOf, login, personOf } from '../support/login.ts'
+import { agentSearch, callApi, login, personOf } from '../support/login.ts'
 import { oneAssembly } from '../support/one-service.ts'
 import { assemble } from '../support/start.ts'
 
@@ -314,29 +314,6 @@ test.each(elsewhere)('%s %s asks for the bearer before it is %i', async (method,
 
 test('the description asks for no bearer', async () => {
   expect((await service.fetch(`${service.baseUrl}/openapi.json`)).status).toBe(200)
-})
-
-test('each event is written once, with who and without secrets', async () => {
-  const confidential = clientOf(service, 'Demo confidential')
-  await login(service, { client: confidential })
-  const events = service.dev.journal().filter((entry) => entry.kind === 'event')
-  const ada = { tenant: 'demo', personId: expect.stringMatching(/^person_/) }
-  expect(events).toMatchObject([
-    { event: 'sign_in_succeeded', ...ada },
-    { event: 'consent_approved', ...ada },
-    { event: 'sign_in_succeeded', ...ada },
-    { event: 'consent_approved', ...ada, clientId: confidential.clientId },
-  ])
-  const text = JSON.stringify(service.dev.journal())
-  for (const secret of [
-    token,
-    confidential.clientSecret ?? '-',
-    personOf(service, 'ada').password,
-    'aac_',
-    'state-1',
-  ]) {
-    expect(text).not.toContain(secret)
-  }
 })
 
 test('the token of a user who has moved to another tenant opens neither', async () => {

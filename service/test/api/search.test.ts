@@ -59,89 +59,6 @@ async function invalid(body: unknown, path = agentSearch): Promise<Invalid['deta
 const names = ({ items }: Found['data']): string[] => items.map(({ agent_name }) => agent_name)
 const equals = (column: string, value: unknown) => ({ column, operator: 'equals', value })
 
-test('a parent agent has exactly the members of spec 2.2 and 2.3', async () => {
-  const answer = await callApi(service, { token, path: agentSearch, body: { limit: 1 } })
-  const envelope = (await answer.json()) as Found & Record<string, unknown>
-  expect(Object.keys(envelope)).toEqual(['success', 'data', 'error_type', 'error_message'])
-  expect(envelope).toMatchObject({ success: true, error_type: null, error_message: null, data: { count: 12 } })
-  expect(Object.keys(envelope.data)).toEqual(['items', 'count'])
-  expect(envelope.data.items).toEqual([
-    {
-      id: expect.any(Number),
-      parent_agent_type: 'Document Agent',
-      parent_agent_type_key: 'document_agent',
-      agent_key: 'invoice_reader',
-      agent_name: 'Invoice Reader',
-      full_display_name: 'Invoice Reader (Document Agent)',
-      tenant: 'demo',
-      display_name: 'Invoice Reader',
-      description: expect.any(String),
-      configs: {
-        last_agent_in_group: 'summary',
-        max_rounds: '10',
-        temperature: 0.2,
-        max_messages: '50',
-        continue_with_last_agent: false,
-        memory_expiration: {
-          thread_ttl_hours: 24,
-          agent_ttl_days: 30,
-          tenant_ttl_days: 90,
-          clear_thread_on_conversation_end: false,
-        },
-      },
-      llm_model: expect.any(Number),
-      llm_model_name: 'Aurora',
-      active: true,
-      state_function: [{ name: 'language', expression: expect.any(String) }],
-      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-    },
-  ])
-})
-
-test('an LLM model has exactly the members of spec 2.4, and models filter by provider', async () => {
-  const body = { provider: 'quarry', sort: { column: 'model_name', desc: true } }
-  const answer = await callApi(service, { token, path: '/api/llm_models/search', body })
-  const model = { id: expect.any(Number), model_version: '7', provider: 'quarry' }
-  expect(await answer.json()).toEqual({
-    success: true,
-    data: {
-      items: [
-        { ...model, model_name: 'Basalt Long' },
-        { ...model, model_name: 'Basalt' },
-      ],
-      count: 2,
-    },
-    error_type: null,
-    error_message: null,
-  })
-})
-
-test('context variables have the members of spec 2.5 and 2.6', async () => {
-  const [agent] = (await search({ limit: 1 })).items
-  const path = `/api/parent_agents/${agent?.id}/state_function/context_variables`
-  const { data } = (await (await callApi(service, { token, path })).json()) as { data: { context_variables: object[] } }
-  expect(Object.keys(data)).toEqual(['context_variables'])
-  expect(data.context_variables[1]).toEqual({
-    key: 'customer_lookup',
-    tool_key: 'customer_lookup',
-    tool_name: 'Customer lookup',
-    display_name: 'Customer lookup',
-    tool_id: 'tool-17',
-    source_type: 'tool',
-    variables: [
-      {
-        path: 'customer.id',
-        type: 'integer',
-        description: 'Number of the customer',
-        full_var: '{{ customer_lookup.customer.id }}',
-        insert_value: 'customer_lookup.customer.id',
-      },
-      expect.objectContaining({ path: 'customer.name' }),
-    ],
-    output_schema: { type: 'object', properties: { customer: { type: 'object' } } },
-  })
-})
-
 test.each(['x', '1.5', '1e3', '%20', '0x1'])('the id %j is not a whole number', async (id) => {
   const answer = await callApi(service, { token, path: `/api/parent_agents/${id}/state_function/context_variables` })
   expect(answer.status).toBe(422)
@@ -229,13 +146,6 @@ test.each(['İ', '\ufb2c', '\u{1d160}'])(
     }
   },
 )
-
-test('a number far out of range is told the limit itself', async () => {
-  expect(await invalid({ limit: 2 ** 53, offset: -(2 ** 53) })).toMatchObject([
-    { loc: ['body', 'limit'], ctx: { le: 250 } },
-    { loc: ['body', 'offset'], ctx: { ge: 0 } },
-  ])
-})
 
 test('1e999 and lone surrogates written as escapes are 422', async () => {
   expect((await invalid('{"limit":1e999}'))[0]).toMatchObject({ loc: ['body', 'limit'], type: 'integer_type' })
@@ -418,19 +328,4 @@ test.each([
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const answer = await service.fetch(service.baseUrl + agentSearch, { method: 'POST', headers, body: bytes })
   expect(answer.status).toBe(status)
-})
-
-test('a 422 holds at most 100 items and echoes little', async () => {
-  const detail = await invalid({
-    filters: Array.from({ length: 50 }, () => ({ column: 'x'.repeat(5_000), operator: 'equals', value: 1 })),
-    limit: 'y'.repeat(5_000),
-  })
-  expect(detail.length).toBeLessThanOrEqual(100)
-  expect(JSON.stringify(detail.map(({ input }) => input)).length).toBeLessThan(100 * 210)
-  expect(detail.find(({ loc }) => loc[1] === 'limit')?.input).toBe('y'.repeat(200))
-  const many = await invalid({
-    sort: Array.from({ length: 10 }, () => ({})),
-    filters: Array.from({ length: 50 }, () => ({ operator: 'x', filters: 1 })),
-  })
-  expect(many.length).toBeLessThanOrEqual(100)
 })

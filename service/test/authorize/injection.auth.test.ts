@@ -21,11 +21,8 @@ import {
 import { assemble } from '../support/start.ts'
 import { observe } from '../support/statements.ts'
 
-// Here the database is asked for hashes and ids; the searches of injection.api.test.ts see all 500 strings
-// in every run. Here each run takes a part.
-const share = 20
-const corpus = injectionCorpus().filter((_, index) => index % share === 0)
-const clientsPath = '/auth/v1/clients'
+// Pages take longer than searches, and ask the database for hashes and ids.
+const corpus = injectionCorpus.filter((_, index) => index % 4 === 0)
 const callback = 'https://app.demo.example/callback'
 
 let assembly: Assembly
@@ -173,46 +170,6 @@ test('in each field of the token endpoint hostile strings are refused', async ()
     }
   }
   expect((await exchange(service, good)).status).toBe(200)
-})
-
-test('in each field of the registry hostile strings are a name or nothing', async () => {
-  const browser = new Browser(service.fetch)
-  const signIn = await browser.get(service.authUrl + clientsPath)
-  const { email, password } = ada
-  await browser.submit(signIn, `${clientsPath}/sign-in`, { email, password })
-  const form = await browser.get(`${service.authUrl}${clientsPath}/new`)
-  const one = await browser.get(`${service.authUrl}${clientsPath}/${confidential.clientId}`)
-  const own = `${clientsPath}/${confidential.clientId}`
-  const asked = { name: 'Mine', kind: 'public', redirect_uris: callback, password }
-  const names = new Set<string>()
-  for (const text of corpus) {
-    forgetFailures()
-    const named = await browser.submit(form, clientsPath, { ...asked, name: text })
-    expectHarmless(named, text, [200, 422])
-    if (named.status === 200) names.add(text.replace(/\p{Cs}/gu, '\ufffd'))
-    const returning = await browser.submit(form, clientsPath, { ...asked, redirect_uris: text })
-    // An admin may register any https URI, also one of the corpus.
-    expectHarmless(returning, text, [/^https:\/\/[!-~]+$/.test(text) ? returning.status : 422, 422])
-    if (returning.status === 200) names.add(asked.name)
-    expectHarmless(await browser.submit(form, clientsPath, { ...asked, kind: text }), text, [422])
-    expectHarmless(await browser.submit(form, clientsPath, { ...asked, password: text }), text, [403])
-    expectHarmless(await browser.submit(form, clientsPath, { ...asked, token: text }), text, [403])
-    expectHarmless(await browser.submit(one, `${own}/secrets/retire`, { secret: text }), text, [422])
-    expectHarmless(await browser.submit(one, `${own}/activity`, { activity: text }), text, [400])
-    const id = encodeURIComponent(text.replace(/\p{Cs}/gu, '\ufffd'))
-    expectHarmless(await browser.get(`${service.authUrl}${clientsPath}/x${id}`), text, [404])
-  }
-  const db = rawDatabase(assembly.context.store.db)
-  const rows = await db.selectFrom('clients').select(['id', 'name']).where('name', 'not like', 'Demo %').execute()
-  const made = rows.filter(({ name }) => !name.startsWith('Other '))
-  expect(new Set(made.map(({ name }) => name))).toEqual(names)
-  expect(names.size).toBeGreaterThan(corpus.length / 2)
-  const list = await browser.get(service.authUrl + clientsPath)
-  for (const name of names) if (/[<"]/.test(name) && name.length > 6) expect(list.html.includes(name)).toBe(false)
-  const ids = made.map(({ id }) => id)
-  await db.deleteFrom('client_approvals').where('client_id', 'in', ids).execute()
-  await db.deleteFrom('client_redirect_uris').where('client_id', 'in', ids).execute()
-  await db.deleteFrom('clients').where('id', 'in', ids).execute()
 })
 
 test('after all of it no user and no other data are changed, and no text of a statement holds what was sent', async () => {

@@ -38,9 +38,3 @@ test.each([
 ])('a data file %j is one word of a shell, in which nothing is expanded', (dataFile, word) => {
   expect(dataFlag({ dataFile })).toBe(` --data ${word}`)
 })
-
-test('on Windows, where cmd does not know single quotes, a path with a space has double ones', () => {
-  const platform = vi.spyOn(process, 'platform', 'get').mockReturnValue('win32')
-  onTestFinished(() => platform.mockRestore())
-  expect(dataFlag({ dataFile: 'C:\\my data.db' })).toBe(' --data "C:\\my data.db"')
-})

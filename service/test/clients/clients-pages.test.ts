@@ -17,7 +17,6 @@ import {
   refresh,
 } from '../support/login.ts'
 import { oneAssembly } from '../support/one-service.ts'
-import { observe } from '../support/statements.ts'
 
 let assembly: Assembly
 let service: Service
@@ -194,24 +193,6 @@ test('a tenant has at most 1,000 clients: the page refuses the next one', async 
     hasMessage: refused.html.includes('The tenant has the maximum of 1000 clients.'),
   }).toEqual({ status: 422, hasMessage: true })
   expect(await clients.count()).toBe(1_000)
-})
-
-test('the list of clients is read by one query, however many clients there are', async () => {
-  const { browser } = await signedIn(ada)
-  const clients = clientRegistryOf(assembly.context.store.db, 'demo')
-  for (const id of ['app_z', 'app_a', 'app_m']) {
-    const redirectUris = id === 'app_m' ? [] : [redirectUri, `${redirectUri}/2`]
-    await clients.create({ id, name: `Named ${id}`, kind: 'public', redirectUris })
-  }
-  const queries: string[] = []
-  observe(assembly, {
-    before({ sql }) {
-      if (/(from|join) "client(s|_redirect_uris|_secrets)"/.test(sql)) queries.push(sql)
-    },
-  })
-  const { html } = await browser.get(service.authUrl + clientsPath)
-  expect(html.match(/Named app_[zam]/g)).toEqual(['Named app_z', 'Named app_a', 'Named app_m'])
-  expect(queries).toHaveLength(1)
 })
 
 test('markup in a name stays text', async () => {

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createLogins } from '../../src/dev/login-traces.ts'
 import type { Service } from '../../src/index.ts'
-import { createClock } from '../../src/state.ts'
 import { authorizeUrl, Browser, clientOf, exchange, personOf, refresh } from '../support/login.ts'
 import { assemble, createService } from '../support/start.ts'
 
@@ -103,16 +101,6 @@ test('the consent of a user who was signed in already belongs to its login', asy
   ])
 })
 
-test('further requests of a login that the dev page no longer keeps are listed as one new login', async () => {
-  const browser = new Browser(service.fetch)
-  const page = await browser.get(authorizeUrl(service).url)
-  for (let index = 0; index < 20; index += 1) await new Browser(service.fetch).get(authorizeUrl(service).url)
-  const { email, password } = personOf(service, 'ada')
-  const consent = await browser.submit(page, '/auth/v1/sign-in', { email, password })
-  await browser.submit(consent, '/auth/v1/consent', { decision: 'approve' })
-  expect((await listed())[0]).toBe('Login 22, Demo public ada@demo.example Sign in 200, Consent 303')
-})
-
 test('equal fingerprints on the page of a login are the same secret, and two logins share none', async () => {
   await loginByPages()
   await loginByPages()
@@ -169,18 +157,6 @@ test('a fault is one button away on the page of a login, which then shows the re
   expect((await view('/logins/9')).status).toBe(404)
 })
 
-test('every step of a login offers three faults at its path, by one button each', async () => {
-  await loginByPages()
-  const { html } = await view('/logins/1')
-  const effects = [...html.matchAll(/name="effect" value="([^"]+)" aria-label="([^"]+)"/g)].map(([, , label]) => label)
-  expect(effects.slice(0, 3)).toEqual([
-    'Status 503 at the next /auth/v1/authorize',
-    'Reset at the next /auth/v1/authorize',
-    'Lose the response at the next /auth/v1/authorize',
-  ])
-  expect(effects.length).toBe(18)
-})
-
 test('the dev page shows the requests and events of one client and one person', async () => {
   await loginByPages('ada')
   await loginByPages('rui')
@@ -211,19 +187,4 @@ test('the dev page keeps 20 logins, a reset removes them, and without dev contro
   await new Browser(off.service.fetch).get(authorizeUrl(off.service).url)
   expect(off.context.logins.list()).toEqual([])
   await off.service.close()
-})
-
-test('forms that name no authorization request are not taken for one login', () => {
-  const logins = createLogins(createClock())
-  const refused = { name: 'Sign in', method: 'POST', path: '/auth/v1/sign-in', status: 400, sent: [], received: [] }
-  for (const clientId of ['one', 'two']) logins.record({ ...refused, plain: [], links: [''], clientId })
-  expect(logins.list().map(({ clientId }) => clientId)).toEqual(['two', 'one'])
-})
-
-test('a member of a token request that is no text is not shown, and its page opens', async () => {
-  await refresh(service, clientOf(service, 'Demo public'), 'unknown', { state: 5 })
-  const { html, status } = await view('/logins/1')
-  expect(status).toBe(200)
-  expect(plain(html)).toMatch(/Refresh POST \/auth\/v1\/token .*refresh_token/)
-  expect(plain(html)).not.toMatch(/ state /)
 })

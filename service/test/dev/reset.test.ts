@@ -5,8 +5,7 @@ import { transact } from '../../src/store/database.ts'
 import { findAccountByEmail } from '../../src/store/logins.ts'
 import { endAccess } from '../../src/store/replace-password.ts'
 import { agentSearch, callApi, clientOf, login, personOf, refresh, type Service } from '../support/login.ts'
-import { assemble, isOnPostgres, startService } from '../support/start.ts'
-import { observe } from '../support/statements.ts'
+import { assemble, startService } from '../support/start.ts'
 
 /** Logs in, refreshes and creates an agent, and notes every status it sees. */
 async function use(service: Service, statuses: Set<number>): Promise<void> {
@@ -68,17 +67,4 @@ test('ending the access of a user revokes the tokens and sessions of this user a
   }).toEqual({ login: 401, session: 401, otherUser: 200 })
   expect((await refresh(service, client, ada.refresh_token)).status).toBe(400)
   expect((await refresh(service, client, rui.refresh_token)).status).toBe(200)
-})
-
-test('a reset sends few statements, because on PostgreSQL each is a round trip', async () => {
-  const assembly = await assemble()
-  onTestFinished(assembly.service.close)
-  let count = 0
-  observe(assembly, {
-    before() {
-      count += 1
-    },
-  })
-  await assembly.service.dev.reset()
-  expect(count).toBeLessThanOrEqual(isOnPostgres() ? 26 : 40)
 })

@@ -91,30 +91,6 @@ test('readyz names migrations if the tables are those of another version', async
   await sql`delete from ${table} where name = '999-later'`.execute(db)
 })
 
-test('readyz names the database if the query for its version fails', async () => {
-  const assembly = await assemble()
-  onTestFinished(assembly.service.close)
-  observe(assembly, {
-    before({ sql: text }) {
-      if (text.includes(DEFAULT_MIGRATION_TABLE)) throw Object.assign(new Error('starting'), { code: '57P03' })
-    },
-  })
-  expect(await probe(assembly.service, `${assembly.service.authUrl}/readyz`)).toEqual({
-    status: 503,
-    body: { status: 'not-ready', missing: ['database'] },
-  })
-})
-
-test('readyz names migrations if the data has no tables', async () => {
-  const { service, context } = await assemble()
-  onTestFinished(service.close)
-  await sql`drop table ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(rawDatabase(context.store.db))
-  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual({
-    status: 503,
-    body: { status: 'not-ready', missing: ['migrations'] },
-  })
-})
-
 test('probes at the same time share one look at the database', async () => {
   const assembly = await assemble()
   onTestFinished(assembly.service.close)
@@ -150,24 +126,6 @@ test('probes of a database that hangs end after two seconds each and wait for on
   begun[1]?.([])
   expect(await answer).toEqual({ status: 200, body: { status: 'ready', missing: [] } })
   expect(timers.pendingCount()).toBe(0)
-})
-
-test('a probe of a database that hangs keeps no process alive', async () => {
-  const { service, context } = await assemble()
-  onTestFinished(service.close)
-  const timers = vi.spyOn(globalThis, 'setTimeout')
-  onTestFinished(() => timers.mockRestore())
-  const begun: ((parts: MissingPart[]) => void)[] = []
-  context.store.missing = () => new Promise((resolve) => begun.push(resolve))
-  const answer = probe(service, `${service.authUrl}/readyz`)
-  await expect.poll(() => begun.length).toBe(1)
-  const limits: unknown[] = [storeLimits.statementMs, readyMs]
-  const held = timers.mock.calls.flatMap(([, timeMs], at) =>
-    limits.includes(timeMs) ? [{ timeMs, hasRef: timers.mock.results[at]?.value.hasRef() }] : [],
-  )
-  begun[0]?.([])
-  expect((await answer).status).toBe(200)
-  expect(held).toEqual(limits.map((timeMs) => ({ timeMs, hasRef: false })))
 })
 
 test.each(['auth', 'base'] as const)(

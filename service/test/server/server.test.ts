@@ -60,31 +60,6 @@ test('the in-process fetch of a started service reaches the same data, and nothi
   await expect(running).rejects.toThrow('late stop')
 })
 
-test('two Authorization headers are refused', async () => {
-  const token = await service.dev.mintSessionToken('ada@demo.example')
-  const request = (origin: string, path: string, authorization: string) => {
-    const { host } = new URL(origin)
-    const content = ['Content-Type: application/json', 'Content-Length: 21']
-    const headers = [`POST ${path} HTTP/1.1`, `Host: ${host}`, ...content]
-    return wire(
-      origin,
-      [...headers, `Authorization: ${authorization}`, `authorization: ${authorization}`],
-      '{"refresh_token":"x"}',
-    )
-  }
-  const { clientId, clientSecret } = clientOf(service, 'Demo confidential')
-  const credentials = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
-  const refreshed = await request(service.authUrl, '/auth/v1/token?grant_type=refresh_token', credentials)
-  expect(refreshed).toMatch(/^HTTP\/1\.1 401 /)
-  expect(refreshed).toContain('"invalid_client"')
-  expect(await request(service.baseUrl, agentSearch, `Bearer ${token}`)).toMatch(/^HTTP\/1\.1 401 /)
-})
-
-test('TRACE on the token endpoint is 405', async () => {
-  const { host } = new URL(service.authUrl)
-  expect(await wire(service.authUrl, ['TRACE /auth/v1/token HTTP/1.1', `Host: ${host}`])).toMatch(/^HTTP\/1\.1 405 /)
-})
-
 test('a foreign Host is 421 with no page and no token', async () => {
   for (const origin of [service.authUrl, service.baseUrl]) {
     const answer = await wire(origin, ['GET /auth/v1/authorize HTTP/1.1', 'Host: attacker.test'])
@@ -159,40 +134,6 @@ async function dev(path: string, body?: unknown, headers: Record<string, string>
   const content = { 'content-type': 'application/json', ...headers }
   return fetch(`${service.authUrl}/_dev/${path}`, { method: 'POST', headers: content, body: JSON.stringify(body) })
 }
-
-test('dev: state, clock, expire, revoke, session-token, journal and reset', async () => {
-  const tokens = await login(service)
-  const state = (await (await dev('state')).json()) as { nowMs: number; people: object[]; clients: object[] }
-  expect({ people: state.people, clients: state.clients }).toEqual({ people: service.people, clients: service.clients })
-  const moved = (await (await dev('clock', { advanceMs: 60_000 })).json()) as { nowMs: number }
-  expect(moved.nowMs - state.nowMs).toBeGreaterThanOrEqual(60_000)
-  const use = async (token: string) => (await callApi(service, { token, path: agentSearch, body: {} })).status
-  expect(await use(tokens.access_token)).toBe(200)
-  await dev('expire', {})
-  expect(await use(tokens.access_token)).toBe(401)
-  await dev('revoke', {})
-  expect((await refresh(service, clientOf(service, 'Demo public'), tokens.refresh_token)).status).toBe(400)
-  const minted = (await (await dev('session-token', { email: 'Ada@demo.example' })).json()) as { token: string }
-  expect(await use(minted.token)).toBe(200)
-  const { entries } = (await (await dev('journal')).json()) as { entries: object[] }
-  expect(entries).toContainEqual(
-    expect.objectContaining({ method: 'POST', path: '/auth/v1/token', status: 400, grantType: 'refresh_token' }),
-  )
-  expect(JSON.stringify(entries)).not.toContain('/_dev/')
-  await dev('reset', {})
-  expect(await use(minted.token)).toBe(401)
-  // The same people and clients can go on.
-  await login(service)
-})
-
-test('dev: a reset forgets failed attempts and created agents', async () => {
-  const token = await service.dev.mintSessionToken('ada@demo.example')
-  const body = { agent_name: 'X', description: 'x', parent_agent_type: 'x' }
-  expect((await callApi(service, { token, path: '/api/parent_agents', body })).status).toBe(200)
-  await service.dev.reset()
-  const again = await service.dev.mintSessionToken('ada@demo.example')
-  expect((await callApi(service, { token: again, path: '/api/parent_agents', body })).status).toBe(200)
-})
 
 test.each([
   ['clock', { advanceMs: -1 }],
@@ -296,13 +237,6 @@ test.each([
   })
   expect((await dev('session-token', { email: 'ada@demo.example' }, { [name]: '::1' })).status).toBe(403)
 })
-
-test.each(['traceparent', 'x-request-id', 'x-client-version', 'proxy-connection', 'user-agent'])(
-  'dev: %s is no sign of a proxy',
-  async (name) => {
-    expect((await dev('state', undefined, { [name]: 'one' })).status).toBe(200)
-  },
-)
 
 test('dev: no answer is kept, read as another type, or loaded by a page of another site', async () => {
   const answers = await Promise.all([

@@ -96,18 +96,6 @@ test('a client that does not end its headers or its body in time is cut off, how
   expect(await tookMs(() => trickle(url, body, 20))).toBeGreaterThan(600)
 })
 
-test('a started service has these limits', async () => {
-  const { server } = await listen(0)
-  cleanups.push(() => stop(server))
-  const { headersTimeout, requestTimeout, timeout, maxConnections } = server
-  expect({ headersTimeout, requestTimeout, timeout, maxConnections }).toEqual({
-    headersTimeout: 10_000,
-    requestTimeout: 30_000,
-    timeout: 20_000,
-    maxConnections: 2_000,
-  })
-})
-
 test('more connections than a host may have are closed, and those that it has are answered', async () => {
   const rig = await serve({ ...usualLimits, maxConnections: 2 })
   const busy = [send(rig.url, get('/held')), send(rig.url, get('/held'))]
@@ -167,21 +155,6 @@ test('a response that no client takes does not hold up the stop for longer than 
   const stopping = await tookMs(() => stop(rig.server))
   expect(stopping).toBeGreaterThan(7_500)
   expect(stopping).toBeLessThan(20_000)
-})
-
-test('beside a thousand incomplete bodies, requests of others are answered', async () => {
-  const service = await startService()
-  cleanups.push(() => service.close())
-  const { host } = new URL(service.authUrl)
-  const head = ['POST /auth/v1/token?grant_type=authorization_code HTTP/1.1', `Host: ${host}`]
-  const type = 'Content-Type: application/x-www-form-urlencoded'
-  const incomplete = [...head, type, 'Content-Length: 1000', '', 'code='].join('\r\n')
-  const slow = Array.from({ length: 1_000 }, () => send(service.authUrl, incomplete).resume())
-  await Promise.all(slow.map((socket) => (socket.connecting ? once(socket, 'connect') : undefined)))
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, () => exchangeBytes(service.authUrl, [...head, type, 'Content-Length: 6'], 'code=a')),
-  )
-  expect(answers.map(statusOf)).toEqual(answers.map(() => 401))
 })
 
 test.each(['auth', 'base'] as const)('before the service is ready, its %s port answers 503 in JSON', async (origin) => {

@@ -118,21 +118,6 @@ test('guessing is slowed down per account, the right password works after the de
   expect(isSignIn(await trySignIn(email, password))).toBe(false)
 })
 
-test('delays grow, and stop growing at a quarter of an hour', async () => {
-  // A guess that takes more than a second here would find its wait over.
-  service.dev.freeze()
-  const { email } = personOf(service, 'ada')
-  const delays: number[] = []
-  for (let guess = 0; guess < 30; guess += 1) {
-    const page = await trySignIn(email, 'wrong-password')
-    const retryAfter = Number(page.response.headers.get('retry-after') ?? 0)
-    if (retryAfter > 0) delays.push(retryAfter)
-    service.dev.advance(retryAfter * 1_000)
-  }
-  expect(delays.slice(0, 4)).toEqual([1, 2, 4, 8])
-  expect(Math.max(...delays)).toBe(900)
-})
-
 test('the session id is new at sign-in, stored as a hash, HttpOnly and Lax', async () => {
   const planted = 'A'.repeat(43)
   await browser.get(authorizeUrl(service).url)

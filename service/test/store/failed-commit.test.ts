@@ -143,9 +143,6 @@ async function tried({ table, success, prepare }: Scene, state?: string): Promis
   return first as Awaited<ReturnType<typeof read>>
 }
 
-/** As PostgreSQL says it. */
-const diskFull = '53100'
-
 describe.each(Object.entries(scenes))('%s', (name, scene) => {
   test('a commit that fails is a 500 with an id, changes nothing, and the same request succeeds later', async () => {
     const { status, text, retryAfter } = await tried(scene)
@@ -155,12 +152,6 @@ describe.each(Object.entries(scenes))('%s', (name, scene) => {
 
   // Only PostgreSQL tells why.
   if (!isOnPostgres()) return
-
-  test('a commit that the database has no room for is 503, and changes nothing', async () => {
-    const { status, text, retryAfter } = await tried(scene, diskFull)
-    expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: '1' })
-    expect(text).toMatch(scene.unavailable)
-  })
 
   test('a commit that loses against another transaction is tried again', async () => {
     const run = await scene.prepare()

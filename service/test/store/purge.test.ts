@@ -100,14 +100,6 @@ test('a clock that a test moves ahead removes nothing that another process may s
   }).toEqual({ grants: 1, refreshTokens: 1, accessTokens: 1 })
 })
 
-test('a clock that a test stopped keeps what has not expired by it', () => {
-  const { clock } = assembly.context
-  clock.freeze()
-  expect(clock.purgeMs()).toBeLessThanOrEqual(clock.nowMs())
-  clock.advance(60_000)
-  expect(clock.purgeMs()).toBeLessThanOrEqual(Date.now())
-})
-
 // Only PostgreSQL has a limit for one statement.
 if (isOnPostgres())
   test('rows that take longer to remove than a statement may are removed nevertheless', async () => {

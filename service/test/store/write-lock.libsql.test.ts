@@ -5,9 +5,7 @@ import Database from 'libsql'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../../src/server/create-service.ts'
 import { rawDatabase, transact } from '../../src/store/database.ts'
-import { clientOf, login, refresh } from '../support/login.ts'
 import { assemble } from '../support/start.ts'
-import { observe, type Statement } from '../support/statements.ts'
 
 let folder: string
 let assembly: Assembly
@@ -40,17 +38,4 @@ test('a transaction that only reads keeps no other process from writing', async 
     other.exec('begin immediate')
     other.exec('rollback')
   })
-})
-
-test('a refresh needs no statement for a lock that its transaction has', async () => {
-  const { service } = assembly
-  // A minute later a request would clean up, by statements of its own.
-  service.dev.freeze()
-  const { refresh_token } = await login(service)
-  const statements: Statement[] = []
-  observe(assembly, { after: (statement) => void statements.push(statement) })
-  expect((await refresh(service, clientOf(service, 'Demo public'), refresh_token)).status).toBe(200)
-  const tables = statements.map(({ sql }) => /(?:from|into|^update) "(\w+)"/.exec(sql)?.[1])
-  const written = ['access_tokens', 'refresh_tokens', 'refresh_tokens']
-  expect(tables).toEqual(['clients', 'refresh_tokens', 'people', ...written])
 })

@@ -1,226 +1,80 @@
-import { createRandom } from './random.ts'
+/** What someone would type to make a text mean more than itself, one on each line. */
+const aims = String.raw`
+'
+"
+' or '1'='1
+' or 1=1 --
+') or ('1'='1
+'; drop table parent_agents; --
+'; update tenants set active = 0; --
+' union select id, value from service_keys --
+' and 1=(select 1 from pg_sleep(5)) --
+' || sqlite_version() || '
+$tag$' or 1=1$tag$
+\'; drop table clients; --
+1; pragma writable_schema = on
+null
+?
+$1
+:id
+id desc; --
+(select tenant_id)
+rowid
+%
+_
+\
+\%
+[a-z]%
+*
+(a+)+$
+{"$ne":null}
+"}],"filters":[{"column":"tenant
+__proto__
+constructor
+hasOwnProperty
+{{7*7}}
+<script>alert(1)</script>
+"><img src=x onerror=alert(1)>
+' autofocus onfocus=alert(1) x='
+&lt;b&gt;
+javascript:alert(1)
+../../etc/passwd
+%252e%252e%252f
+//evil.example/x
+/\evil.example
+https://evil.example/callback
+https://app.demo.example@evil.example/callback
+https://app.demo.example/callback#x
+x, y
+a; Domain=evil.example
+&code=evil
+#code=evil
+a=b&c=d
++
+%zz
+%00
+%0d%0aSet-Cookie:a=b
+$(id)
+%s%s%n
+-1
+1e999
+9223372036854775808
+NaN
+ADA@DEMO.EXAMPLE%
+"ada"@demo.example
+`.trim()
 
-/** What somebody would type to make a text mean more than itself, by the reader that it aims at. */
-const aims: Record<string, readonly string[]> = {
-  'SQL of both databases': [
-    "'",
-    "''",
-    '"',
-    '`',
-    "' or '1'='1",
-    "' or 1=1 --",
-    '" or ""="',
-    "') or ('1'='1",
-    "'; drop table parent_agents; --",
-    "'; delete from people where 1=1; --",
-    "x'; update tenants set active = 0; --",
-    "' union select id, value from service_keys --",
-    "' union all select null, null, null --",
-    "1' and (select count(*) from sqlite_master) > 0 --",
-    "' and 1=(select 1 from pg_sleep(5)) --",
-    "'; select pg_sleep(5); --",
-    "' || (select version()) || '",
-    "' || sqlite_version() || '",
-    "' and randomblob(1000000000) is not null --",
-    "'; attach database '/nowhere' as x; --",
-    "'; copy people to program 'id'; --",
-    "' and load_extension('x') --",
-    '$$; drop table grants; $$',
-    "$tag$' or 1=1$tag$",
-    "E'\\\\' or 1=1 --",
-    "\\'; drop table clients; --",
-    '1; pragma writable_schema = on',
-    "x' like '%",
-    "a' collate nocase --",
-    '/* ' + '*/ or 1=1 /*',
-    '/*!50000 or 1=1 */',
-    '-- ',
-    '# x',
-    '; --',
-    'null',
-    'NULL::text',
-    '1::int',
-    '?',
-    '??',
-    '$1',
-    ':id',
-    '@id',
-    'id desc; --',
-    'id, (select 1)',
-    '(select tenant_id)',
-    'tenant_id',
-    'rowid',
-    'ctid',
-    'true',
-    '0x27',
-    "chr(39) || 'x'",
-    'char(39)',
-    "' having 1=1 --",
-    "' group by tenant_id --",
-    "' order by 99 --",
-    "' limit 1 offset 0 --",
-    "' returning * --",
-    "' on conflict do nothing --",
-    "'::jsonb -> 'x",
-    "' is not distinct from '",
-  ],
-  'LIKE and patterns': [
-    '%',
-    '_',
-    '%%',
-    '\\',
-    '\\%',
-    '\\_',
-    '%\\',
-    '[a-z]%',
-    '*',
-    '?*',
-    '^.*$',
-    '(a+)+$',
-    '~ .*',
-    '||',
-    '{1,99}',
-  ],
-  JSON: [
-    '{}',
-    '[]',
-    '{"$ne":null}',
-    '{"$gt":""}',
-    '"}],"filters":[{"column":"tenant',
-    '\\u0027 or 1=1',
-    '","tenant":"other',
-    '{"__proto__":{"admin":true}}',
-  ],
-  'object members': [
-    '__proto__',
-    'constructor',
-    'prototype',
-    'toString',
-    'hasOwnProperty',
-    '__defineGetter__',
-    'valueOf',
-    'length',
-  ],
-  templates: [
-    '{{7*7}}',
-    '\u0024{7*7}',
-    '#{7*7}',
-    '<%= 7*7 %>',
-    '{{constructor.constructor("return 1")()}}',
-    '*{7*7}',
-    '@(7*7)',
-    '{% raw %}',
-  ],
-  HTML: [
-    '<script>alert(1)</script>',
-    '"><img src=x onerror=alert(1)>',
-    "' autofocus onfocus=alert(1) x='",
-    '<svg/onload=alert(1)>',
-    '</textarea><b>',
-    '<!--',
-    ']]>',
-    '&lt;b&gt;',
-    '&#x27;',
-    'javascript:alert(1)',
-    'data:text/html,<b>x',
-  ],
-  paths: [
-    '../../etc/passwd',
-    '..\\..\\windows\\win.ini',
-    '%2e%2e%2f',
-    '%252e%252e%252f',
-    '/etc/passwd%00.png',
-    'file:///etc/passwd',
-    '//evil.example/x',
-    '/\\evil.example',
-    'https://evil.example/callback',
-    'https://app.demo.example/callback/../x',
-    'https://app.demo.example@evil.example/callback',
-    'https://app.demo.example/callback#x',
-    'http://169.254.169.254/',
-  ],
-  headers: [
-    'x\r\nSet-Cookie: a=b',
-    'x\r\nLocation: https://evil.example',
-    '\r\n\r\n<html>',
-    'x\nX-Injected: 1',
-    'x\rX-Injected: 1',
-    '%0d%0aSet-Cookie:a=b',
-    '%E5%98%8A%E5%98%8DSet-Cookie:a=b',
-    '\u560a\u560dSet-Cookie: a=b',
-    'x, y',
-    'a; Domain=evil.example',
-  ],
-  parameters: [
-    '&code=evil',
-    '&state=evil',
-    '?error=x',
-    '#code=evil',
-    '=',
-    '&',
-    'a=b&c=d',
-    '+',
-    '%',
-    '%zz',
-    '%u0027',
-    '%c0%27',
-    '%00',
-  ],
-  shell: ['$(id)', '`id`', '; id', '| id', '&& id', '\nid\n', '\u0024{IFS}id', '~root', '!!'],
-  formats: ['%s%s%s%n', '%x%x%x', '%99999999d', '{0}', '%1$s', '\\x41', '\\0'],
-  directories: ['*)(uid=*))(|(uid=*', 'cn=*', ') or name() or (', "' or name()='x", "//user[name='x']"],
-  unicode: [
-    '\uff07 or 1=1 --',
-    '\u02bc or 1=1',
-    '\u2019; --',
-    '\u200b',
-    '\u202e\u0027',
-    '\ufeff',
-    '\u0130',
-    '\u0000',
-    'a\u0000b',
-    "\u0000' or 1=1 --",
-    '\ud800',
-    "\udc00'",
-    '\u{1f4a9}',
-    'e\u0301',
-    '\u0001\u001b[31m',
-    '\u2028',
-    '\u00a0',
-    '\ufffd',
-    '\u{10ffff}',
-  ],
-  numbers: ['-1', '0', '1e999', '9223372036854775808', '0x1', '1.5', 'NaN', 'Infinity', '1_000', '١'],
-  times: ['now()', "datetime('now')", "'infinity'::timestamp", '9999999999999'],
-  mail: [
-    'a@b\r\nBcc: c@d',
-    'ada@demo.example\u0000',
-    "ada@demo.example' --",
-    'ADA@DEMO.EXAMPLE%',
-    '"ada"@demo.example',
-  ],
-}
+/** What no line can hold, or no editor shows. */
+const unseen = [
+  ...['x\r\nSet-Cookie: a=b', '\r\n\r\n<html>', 'x\nX-Injected: 1', 'a@b\r\nBcc: c@d', '\u560a\u560dSet-Cookie: a=b'],
+  ...['\u0000', "\u0000' or 1=1 --", '\ud800', "\udc00'", '\u200b', '\u202e\u0027', '\ufeff', '\u0001\u001b[31m'],
+  ...['\uff07 or 1=1 --', '\u02bc or 1=1', '\u2028', '\u00a0', '\u0130', 'e\u0301', '\u{1f4a9}', '\u{10ffff}'],
+]
 
-const size = 500
-
-/** 500 different texts, the same in each run: each aim alone, then joined and wrapped in one another. */
-export function injectionCorpus(): string[] {
-  const alone = Object.values(aims).flat()
-  const random = createRandom(500)
-  const corpus = new Set(alone)
-  const wraps = ['', 'Invoice Reader', "'", '"', ')', '%', '\\', ' ', 'x'.repeat(240)]
-  while (corpus.size < size) {
-    const joined = random.pick(wraps) + random.pick(alone) + (random.chance(0.4) ? random.pick(alone) : '')
-    corpus.add(joined + random.pick(['', '', '--', "'", '/*', '\u0000']))
-  }
-  return [...corpus].slice(0, size)
-}
-
-/** What is aimed at a database or at how it reads text, as it is: none of it joined with other text. */
-export function databaseAims(): string[] {
-  const readers = ['SQL of both databases', 'LIKE and patterns', 'JSON', 'formats', 'unicode', 'numbers', 'times']
-  return [...new Set(readers.flatMap((reader) => aims[reader] ?? []))]
-}
+/** Each aim alone, and at the end of a text that is as long as a search may look for. */
+export const injectionCorpus: readonly string[] = [
+  ...[...aims.split('\n'), ...unseen].flatMap((aim) => [aim, `${'x'.repeat(240)} ${aim}`]),
+]
 
 /** Text that no database holds: NUL or half a surrogate pair. */
 export function isUnstorable(text: string): boolean {

@@ -43,25 +43,6 @@ async function trySignIn(email: string, password: string): Promise<Browser> {
   return browser
 }
 
-async function asAdmin(): Promise<Browser> {
-  const browser = new Browser(service.fetch)
-  const { email, password } = personOf(service, 'ada')
-  const page = await browser.get(service.authUrl + clientsPath)
-  await browser.submit(page, `${clientsPath}/sign-in`, { email, password })
-  return browser
-}
-
-async function adminForm(
-  path: string,
-  action: string,
-  fields: Record<string, string>,
-): Promise<() => Promise<unknown>> {
-  const browser = await asAdmin()
-  const page = await browser.get(service.authUrl + path)
-  const { password } = personOf(service, 'ada')
-  return () => browser.submit(page, action, { password, ...fields })
-}
-
 const ada = { personId: expect.stringMatching(/^person_/), tenant: 'demo' }
 const clientId = expect.stringMatching(/^app_/)
 const ofClient = { clientId, tenant: 'demo' }
@@ -178,46 +159,6 @@ const table: [what: string, occasion: Occasion, expected: object[]][] = [
       return () => browser.get(service.authUrl + clientsPath)
     },
     [{ event: 'access_forbidden', ...ada }],
-  ],
-  [
-    'a new client',
-    () =>
-      adminForm(`${clientsPath}/new`, clientsPath, {
-        name: 'Mine',
-        kind: 'public',
-        redirect_uris: 'https://mine.example/cb',
-      }),
-    [
-      { event: 'sign_in_succeeded', ...ada },
-      { event: 'client_created', clientId, ...ada },
-    ],
-  ],
-  [
-    'a deactivated client',
-    () => {
-      const path = `${clientsPath}/${confidential().clientId}`
-      return adminForm(path, `${path}/activity`, { activity: 'inactive' })
-    },
-    [{ event: 'client_deactivated', clientId, ...ada }],
-  ],
-  [
-    'an activated client',
-    () => {
-      const path = `${clientsPath}/${confidential().clientId}`
-      return adminForm(path, `${path}/activity`, { activity: 'active' })
-    },
-    [{ event: 'client_activated', clientId, ...ada }],
-  ],
-  [
-    'a second secret',
-    () => {
-      const path = `${clientsPath}/${confidential().clientId}`
-      return adminForm(path, `${path}/secrets`, {})
-    },
-    [
-      { event: 'sign_in_succeeded', ...ada },
-      { event: 'client_secret_created', clientId, ...ada },
-    ],
   ],
 ]
 

@@ -47,29 +47,3 @@ test('of codes, tokens, cookies and secrets the database is only ever asked for 
     for (const part of partsOf(value.slice(shared))) expect(all.includes(part), part).toBe(false)
   }
 })
-
-test('a guess that matches all but the last character costs the same queries as one that matches nothing', async () => {
-  // The clean-up of every minute would be counted too.
-  service.dev.freeze()
-  const sql: string[] = []
-  const callback = await authorize(service)
-  const { refresh_token } = (await (await exchange(service, callback)).json()) as { refresh_token: string }
-  const session = await service.dev.mintSessionToken('ada@demo.example')
-  observe(assembly, { before: (statement) => void sql.push(statement.sql) })
-  const near = (value: string) => value.slice(0, -1) + (value.endsWith('A') ? 'E' : 'A')
-  const far = (value: string) => value.slice(0, 4) + 'z'.repeat(value.length - 4)
-  const cost = async (run: () => Promise<Response>) => {
-    sql.length = 0
-    const answer = await run()
-    return { status: answer.status, text: await answer.text(), sql: [...sql] }
-  }
-  for (const attempt of [
-    (change: typeof near) => () => refresh(service, callback.client, change(refresh_token)),
-    (change: typeof near) => () => callApi(service, { token: change(session), path: agentSearch, body: {} }),
-    (change: typeof near) => () => exchange(service, { ...callback, code: change(callback.code) }),
-  ]) {
-    const wanted = await cost(attempt(far))
-    expect(wanted.sql.length).toBeGreaterThan(0)
-    expect(await cost(attempt(near))).toEqual(wanted)
-  }
-})
