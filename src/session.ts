@@ -10,7 +10,7 @@ import { sharedRefresh } from './session/shared-refresh.ts'
 import { saveSignIn } from './session/sign-in.ts'
 import { removeRecord } from './session/sign-out.ts'
 import { SessionStore } from './session/store.ts'
-import { RecordSync, type SessionParts } from './session/sync.ts'
+import { recordSync, type SessionParts } from './session/sync.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 import type { Tokens } from './tokens.ts'
@@ -76,15 +76,6 @@ export interface SessionOptions {
   readonly key?: string | undefined
 }
 
-/** A session for another entry point. */
-export interface HookedSession {
-  readonly session: Session
-  /** The tokens and the state in memory, which may be newer than the record in the storage. */
-  readonly current: SessionMemory
-  /** Does the work of `signIn`, with an id that the caller made. It must be unique. */
-  signInAs(id: string, tokens: Tokens): Promise<void>
-}
-
 /**
  * Creates a session: it stores one user's tokens, refreshes them when necessary, and shares one refresh among concurrent
  * calls. Sign-out takes precedence over a refresh in progress. Throws `config_invalid`. Specification section 5.2, RFC 6749
@@ -94,19 +85,22 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
   checkConfig('createSession', config)
   const own = checkNames('createSession', options, ['storage', 'key'])
   if (own.storage !== undefined) checkStorage('storage', own.storage)
-  return createHookedSession(config, own).session
+  return openSession(config, own).session
 }
 
-/** Does the work of `createSession` for callers that have checked the options. */
-export function createHookedSession(
+/**
+ * Does the work of `createSession` for callers that have checked the options. The memory has the tokens, which may be newer than the record
+ * in the storage.
+ */
+export function openSession(
   config: AuthConfig,
   { storage = memoryStorage(), key = 'default' }: SessionOptions,
-): HookedSession {
+): { session: Session; memory: SessionMemory } {
   // Users whose keys are objects would share one session.
   if (typeof key !== 'string') invalid('key must be a string')
   const store = new SessionStore(storage, sessionName(config, key), config.emit)
   const memory = new SessionMemory(config)
-  const sync = new RecordSync(config.clock, store, memory)
+  const sync = recordSync(config.clock, store, memory)
   const parts: SessionParts = { config, store, memory, sync }
   const refresh = sharedRefresh(parts)
   /** The sign-in in progress that was called last. A sign-out cancels it. */
@@ -118,14 +112,15 @@ export function createHookedSession(
     signingIn = undefined
   }
 
-  async function signInAs(id: string, tokens: Tokens): Promise<void> {
+  async function signIn(tokens: Tokens): Promise<void> {
+    const id = randomText()
     const record = { id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: checkedTokens(tokens) }
     cancelSignIn()
-    memory.replace()
+    memory.end()
     refresh.discard()
     memory.notify()
     // After the first removal of a sign-out, which would remove the record of this sign-in.
-    const saved = Promise.resolve(sync.held).then(() => save(record))
+    const saved = Promise.resolve(sync.released()).then(() => save(record))
     // An earlier call settles as the later one does.
     const done = saved.then((isSaved) => isSaved || signingIn?.done)
     signingIn = { id, done }
@@ -152,7 +147,7 @@ export function createHookedSession(
   const methods: Omit<Session, 'state' | 'claims'> = {
     getSnapshot,
     getAccessToken: tokenGetter(parts, refresh),
-    signIn: (tokens) => signInAs(randomText(), tokens),
+    signIn,
     signOut() {
       cancelSignIn()
       memory.end('signed_out')
@@ -179,18 +174,12 @@ export function createHookedSession(
     },
     subscribe: (listener) => memory.subscribe(listener),
   }
-  return { session: withState(methods, memory), current: memory, signInAs }
-}
-
-/**
- * Adds `state` and `claims` as getters that do not depend on `this`, so that they work through the proxy of a state library. They are not
- * enumerable, so that no log of a session shows its claims.
- */
-function withState(methods: Omit<Session, 'state' | 'claims'>, memory: SessionMemory): Session {
-  return Object.defineProperties(methods, {
-    state: { get: methods.getSnapshot, configurable: true },
+  // Getters that do not depend on `this` work through the proxy of a state library. Not enumerable, so that no log of a session shows claims.
+  const session = Object.defineProperties(methods, {
+    state: { get: getSnapshot, configurable: true },
     claims: { get: () => memory.state.claims, configurable: true },
   }) as Session
+  return { session, memory }
 }
 
 /** Returns a copy of the tokens. Tokens that a later start could not read back are refused. */

@@ -1,11 +1,9 @@
 import { isAgentAuthError } from '../errors.ts'
 import { abortable, abortedError } from '../internal/timeouts.ts'
 import { checkNames, checkSignal } from '../internal/values.ts'
-import { decide, freshness, type Wanted } from './decide-call.ts'
+import { decide, freshness } from './decide-call.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
-import type { SessionMemory } from './memory.ts'
 import type { SharedRefresh } from './shared-refresh.ts'
-import { isPromise } from './store.ts'
 import type { SessionParts } from './sync.ts'
 
 /** The options of `getAccessToken`. */
@@ -38,17 +36,14 @@ export function tokenGetter(
     checkSignal(signal)
     const signInAtCall = memory.record?.id
     const read = sync.revalidate()
-    if (isPromise(read)) await abortable(read, signal)
+    if (read !== undefined) await abortable(read, signal)
     const { record } = memory
     // A call that was made for one user must not be sent with the token of another.
-    if (signInAtCall && record && record.id !== signInAtCall) throw sessionChanged()
+    const isOther = (signInAtCall ?? record?.id) !== record?.id || memory.isFromAnotherSignIn(rejected)
+    if (record && isOther) throw sessionChanged()
     if (signal?.aborted) throw abortedError()
-    const decision = decide(record, config.clock, {
-      rejected: rejectedKind(memory, rejected),
-      minValidMs,
-      forceRefresh,
-    })
-    if (decision === 'session_changed') throw sessionChanged()
+    const isRejected = rejected === record?.tokens.accessToken
+    const decision = decide(record, config.clock, { isRejected, minValidMs, forceRefresh })
     if (decision === 'expire') {
       memory.end('expired')
       memory.notify()
@@ -72,10 +67,4 @@ export function tokenGetter(
     if (memory.record?.id !== record.id) throw loginRequiredOrChanged(memory)
     return memory.record.tokens.accessToken
   }
-}
-
-function rejectedKind(memory: SessionMemory, rejected: string | undefined): Wanted['rejected'] {
-  if (!rejected) return undefined
-  if (memory.isFromAnotherSignIn(rejected)) return 'another_sign_in'
-  return rejected === memory.record?.tokens.accessToken ? 'current' : undefined
 }

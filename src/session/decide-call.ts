@@ -8,8 +8,8 @@ const finalRefusalMs = 30_000
 
 /** What a call asks for. */
 export interface Wanted {
-  /** Which access token an API has refused. An older one of the same sign-in does not count, because it was replaced. Default none. */
-  readonly rejected?: 'current' | 'another_sign_in' | undefined
+  /** Whether an API has refused this access token. An older one does not count, because it was replaced. Default `false`. */
+  readonly isRejected?: boolean | undefined
   /** How long the token should be valid, in milliseconds. Default 0. */
   readonly minValidMs?: number | undefined
   /** Default `false`. */
@@ -17,24 +17,17 @@ export interface Wanted {
 }
 
 /** What a call gets: the token, a refresh first, or an error. `expire` also ends the session. */
-export type Decision =
-  | 'login_required'
-  | 'session_changed'
-  | 'use'
-  | 'expire'
-  | 'refresh_required'
-  | 'refresh_proactively'
+export type Decision = 'login_required' | 'use' | 'expire' | 'refresh_required' | 'refresh_proactively'
 
 /** Decides whether a call uses the token, refreshes it or is refused. */
 export function decide(record: CurrentRecord | undefined, clock: Clock, wanted: Wanted = {}): Decision {
-  const { rejected, minValidMs, forceRefresh } = wanted
+  const { isRejected, minValidMs, forceRefresh } = wanted
   if (!record) return 'login_required'
-  if (rejected === 'another_sign_in') return 'session_changed'
   const nowMs = clock.monotonicMs()
   const life = freshness(record, nowMs, minValidMs)
   // Only a rejected token needs the wall clock, and each reading adds to the cost of every call.
-  if (rejected === 'current' && life !== 'expired' && isJustRefreshed(record, nowMs, clock.wallMs())) return 'use'
-  const isRequired = life === 'expired' || rejected === 'current' || forceRefresh
+  if (isRejected && life !== 'expired' && isJustRefreshed(record, nowMs, clock.wallMs())) return 'use'
+  const isRequired = life === 'expired' || isRejected || forceRefresh
   if (life === 'fresh' && !isRequired) return 'use'
   if (!record.tokens.refreshToken) {
     if (life === 'expired') return 'expire'

@@ -1,8 +1,5 @@
 import { AgentAuthError } from '../errors.ts'
 
-/** How long a session waits for the lock: longer than a refresh and the storage operations around it usually take. */
-export const maxLockWaitMs = 20_000
-
 export function loginRequired(): AgentAuthError {
   return new AgentAuthError('login_required', 'No user is signed in. Start a login.')
 }
@@ -33,9 +30,5 @@ export function recordNotRemoved(): AgentAuthError {
 }
 
 export function lockTimeout(): AgentAuthError {
-  return new AgentAuthError(
-    'lock_timeout',
-    `Another tab or process holds the lock for more than ${maxLockWaitMs / 1_000} s. Try again.`,
-    { retryable: true },
-  )
+  return new AgentAuthError('lock_timeout', 'Another tab or process holds the lock. Try again.', { retryable: true })
 }

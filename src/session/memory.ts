@@ -87,18 +87,17 @@ export class SessionMemory {
     })
   }
 
-  /** Ends the session for a `signIn` that replaces it. The state is `loading` until that has an outcome. */
-  replace(): void {
-    if (this.record) this.state = { status: 'loading' }
-    this.leave()
-  }
-
-  end(reason: SessionEndReason): void {
+  /** Ends the session. Without a reason, a `signIn` replaces it, and the state is `loading` until that has an outcome. */
+  end(reason?: SessionEndReason): void {
     const { record } = this
-    this.leave()
-    if (reason === 'expired') this.expired = record?.id
-    if (this.state.status !== 'signed-out') this.state = { status: 'signed-out', reason }
-    if (record) this.config.emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
+    this.forget(record?.id)
+    this.record = undefined
+    this.unsaved = false
+    this.expired = reason === 'expired' ? record?.id : undefined
+    if (reason && this.state.status !== 'signed-out') this.state = { status: 'signed-out', reason }
+    if (!record) return
+    if (!reason) this.state = { status: 'loading' }
+    else this.config.emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
   }
 
   /** Notes that a sign-in has ended here. */
@@ -107,20 +106,13 @@ export class SessionMemory {
     if (id) this.ended = [...this.ended.filter((one) => one !== id), id].slice(-maxEndedSignIns)
   }
 
-  private leave(): void {
-    this.forget(this.record?.id)
-    this.record = undefined
-    this.unsaved = false
-    this.expired = undefined
-  }
-
   /**
    * Returns whether this access token came from a sign-in that is not the current one. A token that is not remembered counts as one of
    * the current sign-in.
    */
-  isFromAnotherSignIn(accessToken: string): boolean {
-    const id = this.record?.id
-    return (this.tokens.find(([token]) => token === accessToken)?.[1] ?? id) !== id
+  isFromAnotherSignIn(accessToken: string | undefined): boolean {
+    const [, id] = this.tokens.find(([token]) => token === accessToken) ?? []
+    return id !== undefined && id !== this.record?.id
   }
 
   /** Calls the listeners if the state has changed since the last call. Not to be called under the lock. */

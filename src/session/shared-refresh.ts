@@ -1,6 +1,5 @@
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
 import { abortable, backoffMs, sleep } from '../internal/timeouts.ts'
-import { freshness } from './decide-call.ts'
 import { loginRequiredOrChanged } from './errors.ts'
 import type { CurrentRecord } from './memory.ts'
 import { type RefreshSignals, refreshUnderLock } from './refresh.ts'
@@ -34,7 +33,7 @@ export interface SharedRefresh {
 }
 
 export function sharedRefresh(parts: SessionParts): SharedRefresh {
-  const { config, store, memory, sync } = parts
+  const { config, store, memory } = parts
   const { clock, timeoutMs, emit } = config
   /** The refresh in progress, and the sign-in whose token it refreshes. */
   let inFlight: { id: string; done: Promise<void>; discarded: AbortController } | undefined
@@ -68,17 +67,9 @@ export function sharedRefresh(parts: SessionParts): SharedRefresh {
       // An error of the program is never reported as the end of a session.
       if (!isAgentAuthError(error)) throw error
       if (signals.discarded.aborted) throw loginRequiredOrChanged(memory)
-      if (error.code === 'lock_timeout' && (await wasRefreshedElsewhere(from))) return
       if (!undelayed.includes(error.code)) delay(error)
       throw error
     }
-  }
-
-  /** Returns whether the lock owner refreshed the token while this refresh waited, or the session ended or was replaced. */
-  async function wasRefreshedElsewhere(from: CurrentRecord): Promise<boolean> {
-    await sync.revalidate('now')
-    const { record } = memory
-    return record !== from && !(record?.id === from.id && freshness(record, clock.monotonicMs()) === 'expired')
   }
 
   function delay(error: AgentAuthError): void {

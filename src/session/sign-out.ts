@@ -4,18 +4,13 @@ import { isLeftAlone, isRecord } from './record.ts'
 import { tryRead } from './store.ts'
 import type { SessionParts } from './sync.ts'
 
-export interface Removal {
-  /** Resolves to whether the record was read and removed without the lock. From then on a later sign-in is safe from this sign-out. */
-  readonly first: Promise<boolean>
-  /** Rejects with `storage_failed` if the record may still be there. */
-  readonly done: Promise<void>
-}
-
 /**
  * Removes the record of a session that ended in memory: first without the lock, because a wait for it may be long, then under the lock,
- * because a refresh or a sign-in elsewhere may have written the record in between.
+ * because a refresh or a sign-in elsewhere may have written the record in between. `first` resolves to whether the record was read and
+ * removed without the lock. From then on a later sign-in is safe from this sign-out. `done` rejects with `storage_failed` if the record may
+ * still be there.
  */
-export function removeRecord({ store, memory }: SessionParts): Removal {
+export function removeRecord({ store, memory }: SessionParts): { first: Promise<boolean>; done: Promise<void> } {
   let isRead = false
 
   /** Removes what the first read finds, and what cannot be read. After that, another record is that of a later sign-in, and stays. */

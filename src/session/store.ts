@@ -3,8 +3,11 @@ import { isAgentAuthError } from '../errors.ts'
 import type { StorageProblem } from '../events.ts'
 import { bounded, runLocked, storageErrorOf } from '../storage/lock.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
-import { lockTimeout, maxLockWaitMs } from './errors.ts'
+import { lockTimeout } from './errors.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
+
+/** How long a session waits for the lock: longer than a refresh and the storage operations around it usually take. */
+const maxLockWaitMs = 20_000
 
 /**
  * The one record of a session in its storage. Operations fail with `storage_failed`, or with `config_invalid` if a storage of this
@@ -71,17 +74,10 @@ export class SessionStore {
   }
 }
 
-export function sessionStore(storage: TokenStorage, name: string): SessionStore {
-  return new SessionStore(storage, name)
-}
-
 /** Returns what the storage holds, or undefined if the read fails. */
-export async function tryRead(store: Pick<SessionStore, 'read'>): Promise<Stored | undefined> {
-  try {
-    return await store.read()
-  } catch {
-    return undefined
-  }
+export function tryRead(store: Pick<SessionStore, 'read'>): Promise<Stored | undefined> {
+  const read = async (): Promise<Stored> => store.read()
+  return read().catch(() => undefined)
 }
 
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {

@@ -1,7 +1,6 @@
 import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError } from '../errors.ts'
 import type { Clock } from '../internal/clock.ts'
-import type { MaybePromise } from '../storage/token-storage.ts'
 import type { SessionMemory } from './memory.ts'
 import { isLeftAlone, isRecord, type Merged, merge, type SessionRecord, type Stored } from './record.ts'
 import { isPromise, type SessionStore } from './store.ts'
@@ -19,75 +18,68 @@ export interface SessionParts {
   readonly sync: RecordSync
 }
 
-/** Keeps the session in memory and its record in the storage the same. A class, because a backend has thousands. */
-export class RecordSync {
-  /** The sign-in and the first removals of sign-outs that are in progress here. */
-  held: Promise<void> | undefined
-  private reading: Promise<void> | undefined
-  /** The time of the last read that needs no repetition. Set by asynchronous and failed reads only. */
-  private readAtMs = Number.NEGATIVE_INFINITY
-  private settledAtMs = Number.NEGATIVE_INFINITY
-
-  constructor(
-    private readonly clock: Clock,
-    private readonly store: SessionStore,
-    private readonly memory: SessionMemory,
-  ) {}
-
+/** Keeps the session in memory and its record in the storage the same. */
+export interface RecordSync {
   /**
    * Reads the storage and merges the record. It first waits for a sign-in and for the first removal of a sign-out here.
    * - `due` (the default) shares a read in progress. If the session has tokens, it also reads nothing for a while after an asynchronous
    *   read, or after one that failed.
    * - `now` always reads, after a read in progress has ended, because that one may have begun before the change.
    *
-   * If the read fails and there are no tokens, it throws or rejects with the error of the storage.
+   * If the read fails and there are no tokens, it rejects with the error of the storage.
    */
-  revalidate(when: 'due' | 'now' = 'due'): MaybePromise<void> {
-    if (this.held !== undefined) return this.held.then(() => this.revalidate(when))
-    if (this.reading !== undefined)
-      return when === 'due' ? this.reading : this.reading.catch(() => {}).then(() => this.revalidate(when))
-    const nowMs = this.clock.monotonicMs()
-    if (when === 'due' && this.memory.record && nowMs - this.readAtMs < revalidateAfterMs) return
+  revalidate(when?: 'due' | 'now'): Promise<void> | undefined
+  /**
+   * Reads and merges the record, then writes the tokens that the storage lacks, or removes the record of a sign-in that ended here. Call it
+   * under the lock. Returns the error of a failed read, because the caller decides what it means. A write that fails is repeated later.
+   */
+  settle(): Promise<Stored | AgentAuthError>
+  /** Settles in the background, at most once in a while. */
+  settleSoon(): void
+  /** Resolves when no sign-in and no first removal of a sign-out is in progress here. */
+  released(): Promise<void> | undefined
+  /** Merges no record until the work has ended, and none whose read began before that. */
+  holdUntil(work: Promise<unknown>): void
+}
+
+export function recordSync(clock: Clock, store: SessionStore, memory: SessionMemory): RecordSync {
+  let held: Promise<void> | undefined
+  let reading: Promise<void> | undefined
+  /** The time of the last read that needs no repetition. Set by asynchronous and failed reads only. */
+  let readAtMs = Number.NEGATIVE_INFINITY
+  let settledAtMs = Number.NEGATIVE_INFINITY
+
+  function revalidate(when: 'due' | 'now' = 'due'): Promise<void> | undefined {
+    if (held !== undefined) return held.then(() => revalidate(when))
+    if (reading !== undefined) return when === 'due' ? reading : reading.catch(() => {}).then(() => revalidate(when))
+    if (when === 'due' && memory.record && clock.monotonicMs() - readAtMs < revalidateAfterMs) return
+    reading = read().finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
+
+  async function read(): Promise<void> {
+    const { version } = memory
+    // The machine may sleep during the read, so its beginning counts.
+    const begunMs = clock.monotonicMs()
     try {
-      const stored = this.store.read()
-      if (!isPromise(stored)) return this.show(stored)
-      this.reading = this.mergeLater(stored, nowMs)
-      return this.reading
+      const found = store.read()
+      const stored = await found
+      // The session changed meanwhile.
+      if (version !== memory.version) return held
+      const merged = mergeRecord(stored)
+      memory.notify()
+      if (merged === 'remove') settleSoon()
+      if (isPromise(found)) readAtMs = begunMs
     } catch (error) {
-      this.goOnWithoutRead(error)
+      if (!memory.record) throw error
+      readAtMs = clock.monotonicMs()
+      store.report('read_failed', error)
     }
   }
 
-  /** Merges the record, unless the session changed meanwhile. The machine may sleep during the read, so its beginning counts. */
-  private async mergeLater(read: Promise<Stored>, begunMs: number): Promise<void> {
-    const { version } = this.memory
-    try {
-      const stored = await read
-      if (version !== this.memory.version) return this.held
-      this.show(stored)
-      this.readAtMs = begunMs
-    } catch (error) {
-      this.goOnWithoutRead(error)
-    } finally {
-      this.reading = undefined
-    }
-  }
-
-  private show(stored: Stored): void {
-    const merged = this.merge(stored)
-    this.memory.notify()
-    if (merged === 'remove') this.settleSoon()
-  }
-
-  /** Continues with the tokens in memory after a failed read. Throws the error of the read if there are none. */
-  private goOnWithoutRead(error: unknown): void {
-    if (!this.memory.record) throw error
-    this.readAtMs = this.clock.monotonicMs()
-    this.store.report('read_failed', error)
-  }
-
-  private merge(stored: Stored): Merged {
-    const { memory, store } = this
+  function mergeRecord(stored: Stored): Merged {
     const merged = merge(stored, memory)
     if (merged === 'take') memory.become(stored as SessionRecord)
     else if (merged === 'end') memory.end('store_lost')
@@ -98,12 +90,7 @@ export class RecordSync {
     return merged
   }
 
-  /**
-   * Reads and merges the record, then writes the tokens that the storage lacks, or removes the record of a sign-in that ended here. Call it
-   * under the lock. Returns the error of a failed read, because the caller decides what it means. A write that fails is repeated later.
-   */
-  async settle(): Promise<Stored | AgentAuthError> {
-    const { memory, store } = this
+  async function settle(): Promise<Stored | AgentAuthError> {
     const { version } = memory
     let stored: Stored
     try {
@@ -112,10 +99,10 @@ export class RecordSync {
       store.report('read_failed', error)
       return error as AgentAuthError
     }
-    if (this.held !== undefined) return stored
+    if (held !== undefined) return stored
     // The session changed during the read, perhaps by a read that began before the lock was acquired.
-    if (version !== memory.version) return this.settle()
-    const merged = this.merge(stored)
+    if (version !== memory.version) return settle()
+    const merged = mergeRecord(stored)
     const { record } = memory
     try {
       if (merged === 'remove') await store.remove()
@@ -125,31 +112,33 @@ export class RecordSync {
       } else return stored
       store.clear()
     } catch (error) {
-      this.reportUnsettled(error)
+      reportUnsettled(error)
     }
     return stored
   }
 
-  /** Settles in the background, at most once in a while. */
-  settleSoon(): void {
-    const nowMs = this.clock.monotonicMs()
-    if (nowMs - this.settledAtMs < settleAgainMs) return
-    this.settledAtMs = nowMs
-    const work = this.store.locked(() => this.settle()).catch((error) => this.reportUnsettled(error))
-    void work.then(() => this.memory.notify())
+  function settleSoon(): void {
+    const nowMs = clock.monotonicMs()
+    if (nowMs - settledAtMs < settleAgainMs) return
+    settledAtMs = nowMs
+    void store
+      .locked(settle)
+      .catch(reportUnsettled)
+      .then(() => memory.notify())
   }
 
-  private reportUnsettled(error: unknown): void {
-    this.store.report(this.memory.record ? 'write_failed' : 'remove_failed', error)
+  function reportUnsettled(error: unknown): void {
+    store.report(memory.record ? 'write_failed' : 'remove_failed', error)
   }
 
-  /** Merges no record until the work has ended, and none whose read began before that. */
-  holdUntil(work: Promise<unknown>): void {
-    const end = Promise.allSettled([this.held, work]).then(() => {
-      if (this.held === end) this.held = undefined
-      this.memory.version++
+  function holdUntil(work: Promise<unknown>): void {
+    const end = Promise.allSettled([held, work]).then(() => {
+      if (held === end) held = undefined
+      memory.version++
     })
-    this.held = end
-    this.memory.version++
+    held = end
+    memory.version++
   }
+
+  return { revalidate, settle, settleSoon, released: () => held, holdUntil }
 }

@@ -1,6 +1,6 @@
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { maxStorageOperationMs } from '../internal/limits.ts'
-import { abortable, succeeds, withTimeout } from '../internal/timeouts.ts'
+import { abortable, deferred, succeeds, withTimeout } from '../internal/timeouts.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 interface LockOptions {
@@ -11,9 +11,8 @@ interface LockOptions {
 const tails = new WeakMap<object, Map<string, Promise<unknown>>>()
 
 /**
- * Runs the task under the storage's own lock. A storage without one is locked within this page or process,
- * so that two of them may refresh at once. The loser takes over the tokens of the winner (`wasReplaced` in session/refresh.ts). The wait
- * ends when `signal` fires. The session sets its limit (`locked` in session/store.ts: 20 s, then `lock_timeout`).
+ * Runs the task under the storage's own lock. A storage without one is locked within this page or process. The wait ends when `signal`
+ * fires.
  */
 export function withLock<T>(
   storage: TokenStorage,
@@ -46,7 +45,7 @@ export function inProcessLock<T>(
   return work
 }
 
-/** Runs one storage operation. Rejects with `storage_failed` if it fails or takes too long (`maxStorageOperationMs`, 5 s). */
+/** Runs one storage operation. Rejects with `storage_failed` if it fails or takes too long. */
 export function bounded<T>(operation: () => Promise<T>): Promise<T> {
   return withTimeout(maxStorageOperationMs, operation()).catch((error) => {
     throw storageErrorOf(error)
@@ -85,31 +84,22 @@ export async function runLocked<T>(
 ): Promise<T> {
   const waiting = new AbortController()
   const { signal } = waiting
-  // A member, because a promise of a promise would wait for the task.
-  const run: { work?: Promise<T> } = {}
-  let start = (): void => {}
-  const started = new Promise<void>((resolve) => {
-    start = resolve
-  })
+  // An object, because a promise of a promise would wait for the task.
+  const { promise: started, resolve, reject } = deferred<{ work: Promise<T> }>()
   const runTask = async (): Promise<void> => {
     // A storage that ignores the signal must not run a task after its caller gave up.
     if (signal.aborted) return
-    run.work = task()
-    start()
-    await succeeds(run.work)
+    const work = task()
+    resolve({ work })
+    await succeeds(work)
   }
   const lock = async (): Promise<void> => withLock(storage, name, runTask, { signal })
-  let failure: unknown
-  const released = lock().catch((error) => {
-    failure = error
-  })
-  await withTimeout(maxWaitMs, Promise.race([started, released])).catch(() => {
+  const released = lock()
+  released.then(reject, reject)
+  const { work } = await withTimeout(maxWaitMs, started).catch((error) => {
     waiting.abort()
-    throw timedOut()
+    throw isAgentAuthError(error) && error.code === 'timeout' ? timedOut() : storageErrorOf(error)
   })
-  const { work } = run
-  // The lock was not acquired.
-  if (!work) throw storageErrorOf(failure)
   await succeeds(work)
   // The result counts even if the lock is lost, or never released.
   await succeeds(withTimeout(maxStorageOperationMs, released))

@@ -47,7 +47,7 @@ describe('a holder that never lets go', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('the error says how long it waited and that the same call may succeed later, and then it does', async () => {
+  test('the error says that the same call may succeed later, and then it does', async () => {
     const { time, service, session, holdLock } = await expired()
     let release = (): void => {}
     holdLock(
@@ -57,24 +57,10 @@ describe('a holder that never lets go', () => {
         }),
     )
     const failure = session.getAccessToken().catch((reason: unknown) => reason)
-    const message = expect.stringContaining(' 20 s.')
-    expect(await time.until(failure)).toMatchObject({ code: 'lock_timeout', message, retryable: true })
+    expect(await time.until(failure)).toMatchObject({ code: 'lock_timeout', retryable: true })
     release()
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
     expect(service.sent).toHaveLength(1)
-  })
-
-  test('a waiter that gives up uses what the holder stored meanwhile', async () => {
-    const { time, service, session, holdLock, honest, records } = await expired()
-    const newer = service.issue()
-    holdLock(async () => {
-      const [key = ''] = records.items.keys()
-      await honest.setItem(key, JSON.stringify({ ...records.record(), rev: 2, ...newer }))
-      await never()
-    })
-    const call = session.getAccessToken()
-    expect(await time.until(call)).toBe(newer.accessToken)
-    expect(service.sent).toHaveLength(0)
   })
 
   test('a waiter that gives up does not use tokens that were stored and have expired meanwhile', async () => {
@@ -87,26 +73,6 @@ describe('a holder that never lets go', () => {
     })
     expect(await time.until(codeOf(session.getAccessToken()))).toBe('lock_timeout')
     expect(session.state.status).toBe('signed-in')
-  })
-
-  test('a waiter that gives up reads what the holder stored after another read a moment ago', async () => {
-    const time = virtualTime()
-    const { service, realm } = sessionRig(time.clock)
-    const records = sharedRecords()
-    const storage = records.handle({ step: () => Promise.resolve() })
-    const { session } = realm({ storage })
-    await session.signIn(service.issue())
-    await time.pass(hour)
-    const [key = ''] = records.items.keys()
-    void storage.withLock?.(key, never)
-    const first = session.getAccessToken()
-    await time.pass(19_500)
-    const second = session.getAccessToken()
-    await flush()
-    const newer = service.issue()
-    records.put(JSON.stringify({ ...records.record(), rev: 2, ...newer }))
-    expect(await time.until(Promise.all([first, second]))).toEqual([newer.accessToken, newer.accessToken])
-    expect(service.sent).toHaveLength(0)
   })
 
   test('while the access token is good, a locked refresh fails no call', async () => {

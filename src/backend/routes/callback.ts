@@ -8,7 +8,7 @@ import { maxLoginMs } from '../../internal/limits.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { present } from '../../internal/values.ts'
 import { isRecord, sessionName } from '../../session/record.ts'
-import { sessionStore } from '../../session/store.ts'
+import { SessionStore } from '../../session/store.ts'
 import { createSession } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
 import { cookieLine, readSessionCookie, sessionKey } from '../cookies.ts'
@@ -77,9 +77,9 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
   const { config, endings, live, sessions } = context
   const key = await sessionKey(context, sessionId)
   const name = sessionName(config, key)
-  const store = sessionStore(sessions, name)
+  const store = new SessionStore(sessions, name)
   // A lock of its own, because the sign-in takes that of the record.
-  await sessionStore(sessions, `${name}:login`).locked(async () => {
+  await new SessionStore(sessions, `${name}:login`).locked(async () => {
     // If the storage does not respond, this rejects before the code is used.
     if (isRecord(await store.read())) return
     const tokens = await exchangeCode(config, grant)

@@ -3,7 +3,7 @@ import { isAgentAuthError } from '../../errors.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { lockTimeout } from '../../session/errors.ts'
 import { isRecord, type Stored } from '../../session/record.ts'
-import { sessionStore, tryRead } from '../../session/store.ts'
+import { SessionStore, tryRead } from '../../session/store.ts'
 import type { Session } from '../../session.ts'
 import { type LockWait, runLocked } from '../../storage/lock.ts'
 import type { BackendContext } from '../context.ts'
@@ -29,7 +29,7 @@ export async function endSession(
   await live.use(key, async ({ name, session, tokens }) => {
     // So that invented cookies cost the storage no lock and no write.
     if (await neverHadUser(session)) return
-    const store = sessionStore(sessions, name)
+    const store = new SessionStore(sessions, name)
     let stored: Stored | undefined
     let isLocked = false
     const readAndRemove = async (): Promise<void> => {
@@ -79,7 +79,7 @@ export function endedRemoval({ watched, emit, ...target }: RemovalParts): (name:
   return async (name, id) => {
     if (removing.has(name)) return
     removing.add(name)
-    const store = sessionStore(watched, name)
+    const store = new SessionStore(watched, name)
     let removed: Stored | undefined
     // Under the lock, because a refresh in progress may still replace the tokens to revoke.
     const remove = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import { createBearerFetch } from '../../bearer.ts'
 import type { AuthConfig } from '../../config.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { sessionName } from '../../session/record.ts'
-import { type AccessTokenSource, createHookedSession, type Session } from '../../session.ts'
+import { type AccessTokenSource, openSession, type Session } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import type { Tokens } from '../../tokens.ts'
 
@@ -88,8 +88,8 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
 }
 
 function open(config: AuthConfig, storage: TokenStorage, key: string): Entry {
-  const { session, current } = createHookedSession(config, { storage, key })
-  return { key, name: sessionName(config, key), session, tokens: () => current.record?.tokens, calls: 0, users: 0 }
+  const { session, memory } = openSession(config, { storage, key })
+  return { key, name: sessionName(config, key), session, tokens: () => memory.record?.tokens, calls: 0, users: 0 }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../../config.ts'
 import { abortable } from '../../internal/timeouts.ts'
-import { createHookedSession, type Session } from '../../session.ts'
+import { openSession, type Session } from '../../session.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import type { BrowserStorage } from '../options.ts'
 import { untilShown } from '../prerendering.ts'
@@ -47,7 +47,7 @@ export function createTabSession(
     degraded: (reason) => config.emit({ type: 'storage_degraded', reason }),
     isOutdated,
   })
-  const { session } = createHookedSession(config, { storage: records.storage, key })
+  const { session } = openSession(config, { storage: records.storage, key })
 
   function followSignOut(): void {
     // Otherwise this tab would take the same sign-out for a later one when it returns.

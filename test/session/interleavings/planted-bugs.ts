@@ -41,7 +41,7 @@ export const plantedBugs: readonly (PlantedBug & { readonly title: string; reado
     title: 'a call gets the token of another user',
     scenario: 'one signs in over a user who refreshes elsewhere',
     file: 'access-token.ts',
-    from: 'if (signInAtCall && record && record.id !== signInAtCall) throw sessionChanged()',
+    from: 'if (record && isOther) throw sessionChanged()',
     to: '',
   },
   {

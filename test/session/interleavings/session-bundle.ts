@@ -11,10 +11,7 @@ const sources = fileURLToPath(new URL('../../../src/', import.meta.url))
 /** The real session, whose token requests, timers and storage belong to the world that runs it. */
 export interface SessionCode {
   createAuthConfig(options: AuthConfigOptions): object
-  createHookedSession(
-    config: object,
-    options: { storage: TokenStorage },
-  ): { session: Session; signInAs(id: string, tokens: object): Promise<void> }
+  openSession(config: object, options: { storage: TokenStorage }): { session: Session }
   AgentAuthError: new (code: string, message: string, options?: object) => Error & { code: string }
 }
 
@@ -51,6 +48,10 @@ export async function bundleSession(bug?: PlantedBug): Promise<SessionCode> {
           plugin.onLoad({ filter: /./, namespace: 'world' }, () => ({
             contents:
               'export const refreshTokens = (_, tokens, { signal }) => globalThis.__world.request(tokens, signal)',
+            loader: 'ts',
+          }))
+          plugin.onLoad({ filter: /internal\/base64url\.ts$/ }, () => ({
+            contents: 'export const randomText = () => globalThis.__world.signingIn, base64url = () => ""',
             loader: 'ts',
           }))
           plugin.onLoad({ filter: /src\/session.*\.ts$/ }, ({ path }) => {

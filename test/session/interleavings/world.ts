@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Session, TokenStorage } from '../../../src/index.ts'
+import type { Session, TokenStorage, Tokens } from '../../../src/index.ts'
 import type { SessionCode } from './session-bundle.ts'
 
 /** What a user or an app does in one page. `idle` begins when the calls before it have settled, `after` when that of another page has. */
@@ -39,7 +39,6 @@ interface Page {
   next: number
   epoch: number
   session: Session
-  signInAs(id: string, tokens: object): Promise<void>
   readonly operations: Map<number, Operation>
   readonly timers: Map<number, { readonly run: () => void; readonly ms: number }>
   count: number
@@ -61,6 +60,8 @@ export const flush = (): Promise<void> => new Promise((resolve) => setImmediate(
 export class World {
   readonly violations: string[] = []
   readonly pages: Page[]
+  /** The id of the next sign-in. */
+  signingIn = ''
   private stored: string | undefined
   private lock: { readonly lease: number; dead?: true } | undefined
   private leaseCount = 0
@@ -252,7 +253,7 @@ export class World {
         }
       },
     }
-    Object.assign(page, this.code.createHookedSession(config, { storage }))
+    Object.assign(page, this.code.openSession(config, { storage }))
     page.shown = undefined
   }
 
@@ -333,7 +334,8 @@ export class World {
     if (action.do === 'signIn') {
       this.families.set(as, { current: 1 })
       this.signIns.set(as, { begunAt: this.step })
-      run(page.signInAs(as, tokensOf(as, 1)))
+      this.signingIn = as
+      run(page.session.signIn(tokensOf(as, 1)))
     } else if (action.do === 'signOut') {
       this.endings.push({ kind: 'signOut' })
       run(page.session.signOut())
@@ -420,7 +422,7 @@ export class World {
   }
 }
 
-function tokensOf(name: string, n: number): object {
+function tokensOf(name: string, n: number): Tokens {
   return { accessToken: `${name}.${n}.access`, refreshToken: `${name}.${n}.refresh`, obtainedAtMs: startMs }
 }
 
