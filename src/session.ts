@@ -6,7 +6,7 @@ import { checkAwaited, checkNames, checkStorage, invalid } from './internal/valu
 import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.ts'
 import { SessionMemory, type SessionState } from './session/memory.ts'
 import { decodeRecord, encodeRecord, isRecord, type SessionRecord, sessionName } from './session/record.ts'
-import { sharedRefresh } from './session/shared-refresh.ts'
+import { sharedRefresh } from './session/refresh.ts'
 import { saveSignIn } from './session/sign-in.ts'
 import { removeRecord } from './session/sign-out.ts'
 import { SessionStore } from './session/store.ts'

@@ -28,32 +28,10 @@ export const maxRetryAfterMs = 300_000
 
 // The session.
 
-/** How long one storage operation of a session may take, and the release of a lock, in milliseconds. */
-export const maxStorageOperationMs = 5_000
-/** How long a session waits for the lock, in milliseconds: longer than a refresh and the storage operations around it usually take. */
-export const maxLockWaitMs = 20_000
 /** How long an asynchronous storage is not read again while a session has tokens, in milliseconds. */
 export const revalidateAfterMs = 1_000
-/** How long a session waits before it repeats a pending write, in milliseconds. A token may be asked for many times a second. */
-export const saveAgainMs = 5_000
-/** How long a session waits before it removes an unwanted record again, in milliseconds, for the same reason. */
-export const removeAgainMs = 5_000
-/** How long after a refresh a 401 is final, in milliseconds, because another new token would be refused as well. */
-export const finalRefusalMs = 30_000
-/** How long an access token is not refreshed proactively after it was granted, in milliseconds. Half its life, if shorter. */
-export const minRefreshAgeMs = 5_000
-/** How long before its end a token is refreshed, in milliseconds, or a tenth of its life, and a little more (`drawMarginMs`). */
-export const maxMarginMs = 60_000
-/** How long a refused refresh waits for the tokens of another page or process, in milliseconds, if they share no lock. */
-export const lateWriterMs = 1_000
-/** How often one call sends a refresh in all while its outcome is `ambiguous`. The service accepts the same token for a while only. */
-export const maxAmbiguousOutcomes = 3
-/** How often one call sends a required refresh in all while the service is busy, or while its responses are no JSON. */
-export const maxBusyResponses = 4
-/** How many ended sign-ins a session remembers: far more than one record can still come back. */
-export const maxEndedSignIns = 256
-/** How many access tokens a session remembers, so that it knows which sign-in a refused one came from. */
-export const maxRememberedTokens = 16
+/** How long one storage operation of a session may take, and the release of a lock, in milliseconds. */
+export const maxStorageOperationMs = 5_000
 /** How long a login may take from `startLogin` to its callback, in milliseconds. A sign-in with two factors takes minutes. */
 export const maxLoginMs = 600_000
 /** Time limits of one token request, in milliseconds. Users do not wait for more than a minute. */

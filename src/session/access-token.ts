@@ -3,7 +3,7 @@ import { abortable, abortedError } from '../internal/timeouts.ts'
 import { checkNames, checkSignal } from '../internal/values.ts'
 import { decide, freshness } from './decide-call.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
-import type { SharedRefresh } from './shared-refresh.ts'
+import type { SharedRefresh } from './refresh.ts'
 import type { SessionParts } from './sync.ts'
 
 /** The options of `getAccessToken`. */

@@ -1,12 +1,11 @@
 import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError } from '../errors.ts'
 import type { Clock } from '../internal/clock.ts'
+import { revalidateAfterMs } from '../internal/limits.ts'
 import type { SessionMemory } from './memory.ts'
 import { isLeftAlone, isRecord, type Merged, merge, type SessionRecord, type Stored } from './record.ts'
 import { isPromise, type SessionStore } from './store.ts'
 
-/** How long an asynchronous storage is not read again while a session has tokens. */
-const revalidateAfterMs = 1_000
 /** How long a session waits before it repeats a pending write or removal. A token may be asked for many times a second. */
 const settleAgainMs = 5_000
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Plugin } from 'esbuild'
 
 const names = {
-  internal: ['databaseTimeoutMs', 'maxStorageOperationMs', 'maxLockWaitMs'],
+  internal: ['databaseTimeoutMs', 'maxStorageOperationMs'],
   node: ['maxFileWaitMs'],
 }
 

@@ -19,7 +19,7 @@ export const plantedBugs: readonly (PlantedBug & { readonly title: string; reado
   {
     title: 'a refresh does not wait for the lock',
     scenario: 'two pages refresh',
-    file: 'shared-refresh.ts',
+    file: 'session/refresh.ts',
     from: 'store.locked(() => refreshUnderLock(parts, from, signals))',
     to: 'refreshUnderLock(parts, from, signals)',
   },
