@@ -225,7 +225,7 @@ describe('sockets and bodies', () => {
       return isNew ? respond(200, {}, 'ok') : respond(401, {}, large)
     })
     const signed = await sender(api, { token, lifeS: undefined })
-    for (let cycle = 0; cycle < 30; cycle++) {
+    for (let cycle = 0; cycle < 100; cycle++) {
       const response = await signed.send(api.url, create())
       expect({ status: response.status, text: await response.text() }).toEqual({ status: 200, text: 'ok' })
       signed.clock.advance(30_000)

@@ -38,8 +38,7 @@ function stubRandom(bytes: readonly number[]): void {
 
 async function manyLogins(count: number, seen: (login: Awaited<ReturnType<typeof startLogin>>) => void): Promise<void> {
   const config = configWith()
-  for (let done = 0; done < count; done += 1_000)
-    for (const login of await Promise.all(Array.from({ length: 1_000 }, () => startLogin(config)))) seen(login)
+  for (const login of await Promise.all(Array.from({ length: count }, () => startLogin(config)))) seen(login)
 }
 
 describe('randomness and PKCE', () => {
@@ -52,7 +51,7 @@ describe('randomness and PKCE', () => {
   })
 
   const logins = 300
-  it('thousands of logins: 43 base64url characters, no duplicate, no byte shared by state and verifier', async () => {
+  it('hundreds of logins: 43 base64url characters, no duplicate, no byte shared by state and verifier', async () => {
     const verifiers = new Set<string>()
     const states = new Set<string>()
     let shared = 0
@@ -71,9 +70,9 @@ describe('randomness and PKCE', () => {
     expect(form(states, /^(?![\da-f]{8}-[\da-f]{4}-)/)).toEqual([])
   })
 
-  it('1,000 challenges are the S256 of their verifiers', async () => {
+  it('300 challenges are the S256 of their verifiers', async () => {
     const wrong: string[] = []
-    await manyLogins(1_000, ({ url, pending }) => {
+    await manyLogins(300, ({ url, pending }) => {
       const expected = createHash('sha256').update(pending.codeVerifier, 'ascii').digest('base64url')
       if (url.searchParams.get('code_challenge') !== expected) wrong.push(url.href)
       if (url.searchParams.get('code_challenge_method') !== 'S256') wrong.push(url.href)

@@ -197,7 +197,7 @@ describe('what the body must be', () => {
 
 describe('any answer', () => {
   // Half of them are errors: a million of each.
-  const bodies = 200
+  const bodies = 500
   it('any body: tokens of the right form, or a typed error', async () => {
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
