@@ -54,7 +54,7 @@ export async function startLogin(
   config: AuthConfig,
   options: StartLoginOptions = {},
 ): Promise<{ url: URL; pending: PendingLogin }> {
-  checkConfig('startLogin', config)
+  checkConfig(config)
   return createLogin(config, checkNames('startLogin', options, ['returnTo', 'params', 'state']))
 }
 
@@ -66,8 +66,7 @@ export async function createLogin(
   requireWebCrypto()
   const { returnTo, params, state = generateRandomState() } = options
   const { clientId, redirectUri, scope, issuer, issuerParameter, tokenEndpoint, clock } = config
-  if (!isState(state) || /^[\da-f]{8}(-[\da-f]{4}){3}-/i.test(state))
-    invalid(`state must be ${minStateLength} to ${maxStateLength} random unreserved characters, and no UUID`)
+  if (!isState(state)) invalid(`state must be ${minStateLength} to ${maxStateLength} random unreserved characters`)
   const codeVerifier = generateRandomCodeVerifier()
   const url = new URL(config.authorizationEndpoint)
   const query = {
@@ -79,8 +78,6 @@ export async function createLogin(
     code_challenge: await s256(codeVerifier),
     code_challenge_method: 'S256',
   }
-  // Of a Map or URLSearchParams, the entries are no members.
-  if (Symbol.iterator in Object(params)) invalid('params must be an object')
   for (const [name, value] of Object.entries({ ...params })) {
     if (Object.hasOwn(query, name) || reserved.includes(name)) invalid(`params cannot set ${name}`)
     if (typeof value !== 'string') invalid('each of params must be a string')

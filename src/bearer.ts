@@ -2,7 +2,7 @@ import { refusesRetry } from './bearer/challenge.ts'
 import { allowedTargets, type BearerTargets, forbidden, hasUserInfo, type TargetOf } from './bearer/targets.ts'
 import { isAgentAuthError } from './errors.ts'
 import { abortedError, sleep } from './internal/timeouts.ts'
-import { checkNames, invalid } from './internal/values.ts'
+import { checkMethods, checkNames, checkOneOf, invalid } from './internal/values.ts'
 import type { AccessTokenSource } from './session.ts'
 import { discardBody, readAtMost } from './token-endpoint/response.ts'
 import { isTokenText } from './tokens.ts'
@@ -30,13 +30,13 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
   // A user session token stays the same after a 401.
   const tokens = typeof source === 'string' ? { getAccessToken: async () => source } : source
   if (typeof source === 'string') checkToken(source)
-  if (typeof Object(tokens).getAccessToken !== 'function')
-    invalid('source, the first argument, must have getAccessToken, as createSession(config) has')
+  checkMethods('source', tokens, ['getAccessToken'])
   const names = ['baseUrl', 'origins', 'allowHttpHosts', 'fetch', 'elsewhere']
-  const { elsewhere = 'pass', ...own } = checkNames('createBearerFetch', options, names)
-  if (elsewhere !== 'pass' && elsewhere !== 'reject') invalid('elsewhere must be pass or reject')
+  const own = checkNames('createBearerFetch', options, names)
+  const { elsewhere = 'pass' } = own
+  checkOneOf('elsewhere', elsewhere, ['pass', 'reject'])
   const refuse = (): never => {
-    throw forbidden('The token may not go to this URL. Check baseUrl or origins.')
+    throw forbidden()
   }
   const onElsewhere = elsewhere === 'reject' ? refuse : undefined
   return bearerFetch(tokens, { targetOf: allowedTargets(own, own.allowHttpHosts), fetch: own.fetch, onElsewhere })
@@ -116,7 +116,7 @@ function callOf(targetOf: TargetOf, input: FetchArguments[0], init: RequestInit 
   const request = new Request(input instanceof Request ? input : url, init)
   // The Request of the caller can show another URL than its own.
   if (request.url === url || targetOf(request.url)) return requestCall(request)
-  throw forbidden('The Request must have the URL that it shows.')
+  throw forbidden()
 }
 
 function settingsCall(url: string, init: RequestInit | undefined): Call {

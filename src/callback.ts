@@ -53,7 +53,7 @@ export function readCallback(
 export function loginNotFound(): AgentAuthError {
   return new AgentAuthError(
     'flow_not_found',
-    'No login of this callback was found: it was finished before, is too old, or began elsewhere. Sign in again.',
+    'The login of this callback is finished, too old, or began elsewhere. Sign in again.',
   )
 }
 
@@ -69,10 +69,8 @@ export function isPendingLogin(value: Partial<PendingLogin> | null | undefined):
 function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): URLSearchParams {
   const expected = new URL(redirectUri)
   const actual = attempt(() => new URL(url, expected))
-  if (/^https?:/.test(actual?.protocol as string) && actual?.origin !== expected.origin)
-    malformed(`is not on ${expected.origin}, as redirectUri is`, 'Open the app there.')
   if (actual?.origin !== expected.origin || actual.pathname !== expected.pathname)
-    malformed(`is not at the redirect URI, whose path is ${expected.pathname}`)
+    malformed(`is not at ${expected.origin}${expected.pathname}, the redirectUri`, 'Open the app there.')
   if (/[#&?](code|access_token|id_token)=/.test(actual.hash)) malformed('has its parameters in the fragment')
   const parameters = new URLSearchParams([...actual.searchParams].filter(([name]) => protocolNames.includes(name)))
   const repeated = protocolNames.find((name) => parameters.getAll(name).length > 1)
@@ -100,23 +98,15 @@ function validated(login: PendingLogin, parameters: URLSearchParams): URLSearchP
 /** Throws what is wrong with a callback that was not accepted, unless it is a refusal of this login. */
 function throwIfForeign({ issuer, issuerParameter, state }: PendingLogin, parameters: URLSearchParams): void {
   const { state: actualState, code, error, iss } = ownMembers(Object.fromEntries(parameters))
-  if (!actualState && !code && !error)
+  if (!actualState && !code && !error) malformed('has no code and no state', 'Pass the whole URL with its query.')
+  if (actualState !== state)
     throw new AgentAuthError(
-      'callback_malformed',
-      'This URL has no code and no state, so it is no callback. Pass the whole URL with its query.',
+      'state_mismatch',
+      'The callback is cut off, or of another login. Pass the whole URL, or start the login again.',
     )
-  if (actualState !== state) {
-    const isCut = state.startsWith(actualState ?? '')
-    const cause = isCut
-      ? 'has no whole state. Pass the whole URL, or start the login again.'
-      : 'belongs to another login. Ignore it.'
-    throw new AgentAuthError('state_mismatch', `This callback ${cause}`)
-  }
   if (issuer === undefined || iss === issuer || (!iss && issuerParameter !== 'required')) return
-  const cause = iss
-    ? 'is not from the configured issuer. Check issuer.'
-    : "has no iss, which issuerParameter: 'required' demands. Remove that option if the service sends none."
-  throw new AgentAuthError('issuer_mismatch', `The callback ${cause}`)
+  const cause = iss ? 'another iss. Check issuer.' : 'no iss. Check issuerParameter.'
+  throw new AgentAuthError('issuer_mismatch', `The callback has ${cause}`)
 }
 
 /** Returns the error of a callback with an `error`. Its details keep a part of the texts. */

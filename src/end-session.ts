@@ -13,7 +13,7 @@ export interface EndSessionUrlOptions {
  * return, and has no token. Throws `config_invalid`. OpenID Connect RP-Initiated Logout 1.0 section 2.
  */
 export function endSessionUrl(config: AuthConfig, options: EndSessionUrlOptions = {}): URL {
-  checkConfig('endSessionUrl', config)
+  checkConfig(config)
   const { returnTo } = checkNames('endSessionUrl', options, ['returnTo'])
   const { clientId, endSessionEndpoint, redirectUri } = config
   const url = new URL(endSessionEndpoint)

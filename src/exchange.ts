@@ -22,7 +22,7 @@ export async function exchangeCode(
   grant: Grant,
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
-  checkConfig('exchangeCode', config)
+  checkConfig(config)
   const { signal } = checkNames('exchangeCode', options, ['signal'])
   checkSignal(signal)
   return redeemGrant(config, grant, signal)
@@ -31,13 +31,12 @@ export async function exchangeCode(
 /** Does the work of `exchangeCode` for callers that have checked the options. */
 export async function redeemGrant(config: AuthConfig, grant: Grant, signal?: AbortSignal): Promise<Tokens> {
   const content = grantContent(grant)
-  if (!content)
-    throw new AgentAuthError('state_mismatch', 'This is no Grant. Call readCallback, which checks the state.')
+  if (!content) throw new AgentAuthError('state_mismatch', 'This is no Grant of readCallback.')
   const { pending } = content
   if (pending.tokenEndpoint !== config.tokenEndpoint || pending.clientId !== config.clientId)
     throw new AgentAuthError(
       'issuer_mismatch',
-      'This Grant is of another clientId or tokenEndpoint. Use the config of startLogin.',
+      'The Grant is of another clientId or tokenEndpoint. Use the config of startLogin.',
     )
   if (signal?.aborted) throw abortedError()
   content.exchange ??= exchange(config, content)

@@ -82,7 +82,7 @@ export interface SessionOptions {
  * section 6.
  */
 export function createSession(config: AuthConfig, options: SessionOptions = {}): Session {
-  checkConfig('createSession', config)
+  checkConfig(config)
   const own = checkNames('createSession', options, ['storage', 'key'])
   if (own.storage !== undefined) checkStorage('storage', own.storage)
   return openSession(config, own).session

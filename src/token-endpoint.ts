@@ -27,7 +27,7 @@ export async function refreshTokens(
   tokens: Partial<Tokens>,
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
-  checkConfig('refreshTokens', config)
+  checkConfig(config)
   const { signal } = checkNames('refreshTokens', options, ['signal'])
   checkSignal(signal)
   checkAwaited('tokens', tokens)
@@ -83,7 +83,7 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
       origin,
     }),
   )
-  if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs, client: config.clientKind })
+  if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs })
   const tokens = tokensFromResponse(result.body ?? {}, obtainedAtMs, request.previous)
   if (isReduced(tokens.scope, config.scope)) config.emit({ type: 'scope_reduced' })
   return tokens

@@ -53,8 +53,12 @@ export function checkNames<T extends object>(caller: string, options: T, names: 
   if (typeof options !== 'object' || !options || Array.isArray(options)) invalid(`${caller} needs an object of options`)
   // Own members alone, because another script of the page may have added members to the prototype of all objects.
   const own = ownMembers(options)
-  for (const name of Object.keys(own) as (keyof T & string)[])
-    if (!names.includes(name) && own[name] !== undefined) rejectUnknown(caller, name, names)
+  for (const name of Object.keys(own) as (keyof T & string)[]) {
+    if (names.includes(name) || own[name] === undefined) continue
+    // Text of another form could be a secret value in the wrong place.
+    if (!/^\w{1,24}$/.test(name)) invalid(`there is an unknown option of ${caller}`)
+    invalid(`${name} is not an option of ${caller}, which has ${listed(names)}`)
+  }
   return own
 }
 
@@ -62,7 +66,7 @@ export function checkNames<T extends object>(caller: string, options: T, names: 
 export function checkSignal(signal: AbortSignal | null | undefined): void {
   if (signal == null) return
   if (typeof signal.aborted !== 'boolean' || typeof signal.addEventListener !== 'function')
-    invalid('signal must be an AbortSignal, such as the signal of a controller')
+    invalid('signal must be an AbortSignal')
 }
 
 /** Throws `config_invalid` for a value that has not these methods. */
@@ -87,15 +91,14 @@ export const recordMethods: readonly string[] = ['getItem', 'setItem', 'removeIt
 export function checkStorage(name: string, storage: unknown): void {
   checkMethods(name, storage, recordMethods)
   if (Object.prototype.toString.call(storage) === '[object Storage]')
-    invalid(`${name} must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it`)
-}
-
-function rejectUnknown(caller: string, name: string, names: readonly string[]): never {
-  // Another name could be a secret value in the wrong place.
-  if (!/^\w{1,24}$/.test(name)) invalid(`there is an unknown option of ${caller}`)
-  invalid(`${name} is not an option of ${caller}, which has ${listed(names)}`)
+    invalid(`${name} must not be localStorage or sessionStorage. Use indexedDbStorage() or webStorage(…)`)
 }
 
 function listed(names: readonly string[]): string {
   return names.join(', ').replace(/, (\w+)$/, ' and $1')
+}
+
+/** Throws `config_invalid` for a value that is none of the listed ones. */
+export function checkOneOf(name: string, value: string, values: readonly string[]): void {
+  if (!values.includes(value)) invalid(`${name} must be ${values.join(' or ')}`)
 }

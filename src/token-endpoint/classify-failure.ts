@@ -68,31 +68,19 @@ function classifyError(grant: GrantType, status: number, error: string): Failure
 
 const checkAddress = 'Developer: check authUrl and tokenEndpoint.'
 
-const aboutSecret = {
-  public: 'If it is a confidential client, set clientSecret.',
-  confidential: 'Check clientSecret (none for a public client) and basicEncoding.',
-}
-
-/** What the message of a failed request depends on. */
-interface RequestContext {
-  readonly origin: string
-  readonly nowMs: number
-  readonly client: 'public' | 'confidential'
-}
-
 /** Returns the error for a token request that failed, which says what the caller can do. `origin` is that of the token endpoint. */
 export function tokenError(
   grant: GrantType,
   result: TokenResult,
   outcome: Failure,
-  { origin, nowMs, client }: RequestContext,
+  { origin, nowMs }: { readonly origin: string; readonly nowMs: number },
 ): AgentAuthError {
   // An error of the library that is not retryable, for example `aborted`, is returned as it is. It says nothing about the endpoint, so it
   // has no `details.outcome`. The event `token_request` has the outcome `ambiguous`.
   if ('lost' in result && isAgentAuthError(result.lost) && !result.lost.retryable) return result.lost
   const error = readableCode(result.body)
   const [code, message] =
-    'lost' in result ? verdictOnLost(result, origin) : verdictOnResponse(outcome, result, error, { origin, client })
+    'lost' in result ? verdictOnLost(result, origin) : verdictOnResponse(outcome, result, error, origin)
   const details = present<AgentAuthErrorDetails>({
     outcome,
     error,
@@ -109,8 +97,7 @@ export function tokenError(
 
 /** Returns the code and the first sentences of the message for a request whose response was not read. */
 function verdictOnLost({ lost, mistake }: Lost, origin: string): [AgentAuthErrorCode, message: string] {
-  if (mistake)
-    return ['config_invalid', `The fetch of this app ended with ${mistake}. Developer: correct the option fetch.`]
+  if (mistake) return ['config_invalid', `The option fetch ended with ${mistake}. Correct it.`]
   if (isAgentAuthError(lost)) return [lost.code, lost.message]
   const orPage = isBrowser() ? ', or CORS or CSP connect-src refuses this page' : ''
   const fate = lost === 'not_sent' ? 'was not reached' : `did not respond${orPage}`
@@ -122,33 +109,23 @@ function verdictOnResponse(
   outcome: Failure,
   { status, moved }: TokenResponse,
   error: string | undefined,
-  { origin, client }: Pick<RequestContext, 'origin' | 'client'>,
+  origin: string,
 ): [AgentAuthErrorCode, message: string] {
-  const remedy = error === 'invalid_client' ? `${remedyFor(error)} ${aboutSecret[client]}` : remedyFor(error)
-  const reply = moved ? 'was left: the response is from another URL' : `responded with ${status}`
+  const remedy = remedyFor(error)
+  const reply = moved ? 'redirected' : `responded with ${status}`
   const what = `The token endpoint ${reply}${remedy ? ` ${error}` : ''}.`
-  switch (outcome) {
-    case 'terminal':
-      return ['grant_rejected', `${what} The user must sign in again.`]
-    case 'config':
-      // A shown code means that the service refused the client, and so does a 402 or 403 without one. A 400 or 401 without a shown code
-      // had one that is not shown (`shownCode`), and means the same. Any other status means a wrong address.
-      return error || (status >= 400 && status <= 403)
-        ? ['client_rejected', `${what} ${remedy ?? 'Developer: check clientId, clientSecret and the registration.'}`]
-        : ['config_invalid', `${origin} ${reply}. ${checkAddress}`]
-    case 'foreign':
-      return [
-        'temporarily_unavailable',
-        `${origin} ${reply} and no JSON. ${checkAddress} This network may require a sign-in.`,
-      ]
-    case 'busy':
-    case 'ambiguous':
-    // `not_sent` is here for the type only, because a request that was not sent has no response.
-    case 'not_sent':
-      return status < 300
-        ? ['response_invalid', `The token endpoint ${reply} and no usable token.`]
-        : ['temporarily_unavailable', what]
-  }
+  if (outcome === 'terminal') return ['grant_rejected', `${what} The user must sign in again.`]
+  if (outcome === 'foreign')
+    return ['temporarily_unavailable', `${origin} ${reply} and no JSON. ${checkAddress} This network may require a sign-in.`]
+  if (outcome !== 'config')
+    return status < 300
+      ? ['response_invalid', `The token endpoint ${reply} and no usable token.`]
+      : ['temporarily_unavailable', what]
+  // A shown code means that the service refused the client, and so does a 402 or 403 without one. A 400 or 401 without a shown code
+  // had one that is not shown, and means the same. Any other status means a wrong address.
+  return error || (status >= 400 && status <= 403)
+    ? ['client_rejected', `${what} ${remedy ?? remedyFor('invalid_client')}`]
+    : ['config_invalid', `${origin} ${reply}. ${checkAddress}`]
 }
 
 /** Returns the `error` of a response. Text of another form could be an echo of what was sent. */

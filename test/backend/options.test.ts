@@ -118,7 +118,7 @@ describe('a client id of the other kind', () => {
     const failed = await rig.browser(rig.another({ clientId })).logIn()
     expect(failed.status).toBe(502)
     const page = await failed.text()
-    expect(page).toMatch(/Check clientSecret \(none for a public client\) and basicEncoding\..*client_rejected/)
+    expect(page).toMatch(/check clientId, clientSecret and basicEncoding\..*client_rejected/)
     expect(page.match(/clientSecret/g)).toHaveLength(1)
     expect(rig.events.at(-1)).toEqual({
       type: 'login_failed',
@@ -133,7 +133,7 @@ describe('a client id of the other kind', () => {
     const failed = await rig.browser(rig.another({ clientSecret: undefined })).logIn()
     expect(failed.status).toBe(502)
     const page = await failed.text()
-    expect(page).toMatch(/If it is a confidential client, set clientSecret\..*client_rejected/)
+    expect(page).toMatch(/check clientId, clientSecret and basicEncoding\..*client_rejected/)
     expect(page.match(/clientSecret/g)).toHaveLength(1)
   })
 

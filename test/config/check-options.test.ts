@@ -67,7 +67,7 @@ it.each<[string, () => unknown]>([
   ['place', () => checkMethods('place', { read: () => '' }, ['read', 'write'])],
   ['place', () => checkMethods('place', undefined, ['read'])],
   ['storage', () => pendingLogins(untyped('sessionStorage'))],
-  ['startLogin', () => startLogin(untyped({ ...optionsWith() }))],
+  ['config', () => startLogin(untyped({ ...optionsWith() }))],
 ])('a value of %s that would be dangerous is refused with its name', async (name, call) => {
   expect(await failure(call)).toMatchObject({ code: 'config_invalid', message: expect.stringContaining(name) })
 })

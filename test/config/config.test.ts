@@ -183,7 +183,7 @@ describe('other options', () => {
   })
 
   it('an empty clientSecret is called empty', async () => {
-    const message = 'Configuration: clientSecret is empty or no text. Set it or remove it.'
+    const message = 'Configuration: clientSecret must be a non-empty string.'
     expect(await failure(() => configWith({ clientSecret: '' }))).toMatchObject({ ...invalid, message })
   })
 

@@ -18,26 +18,17 @@ async function begin(options: Parameters<typeof configWith>[0] = {}): Promise<Pe
 
 /** Each registered code: what the message must say of it, and who acts. */
 const registered: [error: string, remedy: RegExp][] = [
-  ['access_denied', /user or the service denied it\. Offer the sign-in again\./],
+  ['access_denied', /access_denied\. Offer the sign-in again\./],
   ['invalid_request', /Developer: check redirectUri, params/],
-  ['unauthorized_client', /Developer: check clientId\. User: use an account of a tenant that has approved this app\./],
-  ['unsupported_response_type', /Operator of the service: allow this client the authorization code flow\./],
+  ['unauthorized_client', /Developer: check clientId\. User: use an account whose tenant has approved this app\./],
+  ['unsupported_response_type', /Operator: allow this client the authorization code flow\./],
   ['invalid_scope', /Developer: set scope to one that this client may have\./],
   ['server_error', /Try again later\./],
   ['temporarily_unavailable', /Try again later\./],
   ['interaction_required', /without prompt=none\./],
   ['login_required', /without prompt=none\./],
-  ['account_selection_required', /without prompt=none\./],
   ['consent_required', /without prompt=none\./],
-  ['invalid_request_uri', /Developer: check params\./],
-  ['invalid_request_object', /Developer: check params\./],
-  ['request_not_supported', /Developer: check params\./],
-  ['request_uri_not_supported', /Developer: check params\./],
-  ['registration_not_supported', /Developer: check params\./],
-  ['invalid_target', /Developer: check params\./],
-  ['invalid_authorization_details', /Developer: check params\./],
-  ['unmet_authentication_requirements', /Developer: check params\./],
-  ['invalid_client', /Developer: check clientId /],
+  ['invalid_client', /Developer: check clientId, clientSecret and basicEncoding\./],
 ]
 
 describe('refusals', () => {

@@ -150,15 +150,6 @@ describe('the request', () => {
     const [id, ...rest] = await basicPair({ clientId: 'app', clientSecret, basicEncoding: 'raw' })
     expect({ clientId: id, clientSecret: rest.join(':') }).toEqual({ clientId: 'app', clientSecret })
   })
-
-  it('a secret that can’t be encoded gives a typed error without it', async () => {
-    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
-    const clientSecret = `${secret('client secret')}\ud800`
-    const error = await failure(() => configWith({ clientSecret, fetch }))
-    expect(error).toMatchObject({ code: 'config_invalid' })
-    assertNoLeak(error)
-    expect(calls).toEqual([])
-  })
 })
 
 /** Both halves of the Basic credentials, as they are between base64 and form encoding. */

@@ -296,7 +296,7 @@ test.each<[string, LoopbackOptions, string?]>([
 test('options in the place of the config are refused', async () => {
   await expect(signInWithLoopback({ clientId: 'tool' } as never)).rejects.toMatchObject({
     code: 'config_invalid',
-    message: expect.stringContaining('signInWithLoopback needs the config'),
+    message: expect.stringContaining('config must be that of createAuthConfig'),
   })
 })
 

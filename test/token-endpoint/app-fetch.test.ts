@@ -40,7 +40,7 @@ describe("a mistake in the app's own fetch", () => {
     for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())]) {
       const error = await failure(call)
       expect(error).toMatchObject({ code: 'config_invalid', retryable: false, details: { outcome: 'config' } })
-      expect(error.message).toBe(`The fetch of this app ended with ${name}. Developer: correct the option fetch.`)
+      expect(error.message).toBe(`The option fetch ended with ${name}. Correct it.`)
       assertNoLeak(error)
     }
     expect(spy).toHaveBeenCalledTimes(2)
@@ -117,7 +117,7 @@ it('a value that is no signal is refused, and no promise is left unhandled', asy
     ])
       expect(await failure(call)).toMatchObject({
         code: 'config_invalid',
-        message: 'Configuration: signal must be an AbortSignal, such as the signal of a controller.',
+        message: 'Configuration: signal must be an AbortSignal.',
       })
   await new Promise(setImmediate)
   process.off('unhandledRejection', unhandled)

@@ -51,7 +51,7 @@ const final: readonly AgentAuthErrorCode[] = ['login_denied', 'login_failed', 'i
  * 7.3.
  */
 export async function signInWithLoopback(config: AuthConfig, given: LoopbackOptions = {}): Promise<Tokens> {
-  checkConfig('signInWithLoopback', config)
+  checkConfig(config)
   const options = checkNames('signInWithLoopback', given, optionNames)
   const { openBrowser, timeoutMs = defaultLoopbackMs, signal } = options
   if (openBrowser !== undefined && typeof openBrowser !== 'function') invalid('openBrowser must be a function')
