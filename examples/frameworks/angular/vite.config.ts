@@ -1,0 +1,5 @@
+import type { UserConfig } from 'vite'
+
+const config: UserConfig = {}
+
+export default config

@@ -1,0 +1,40 @@
+import { createBackendClient } from 'agent-auth/backend/client'
+import { AuthProvider, useAuth } from 'agent-auth/react'
+import type { ReactElement } from 'react'
+import { Links, Meta, Outlet, Scripts, useRevalidator } from 'react-router'
+
+const auth = createBackendClient()
+
+export default function Root(): ReactElement {
+  return (
+    <html lang="en">
+      <head>
+        <Meta />
+        <Links />
+        <link rel="icon" href="data:," />
+      </head>
+      <body>
+        <AuthProvider auth={auth}>
+          <User />
+          <Outlet />
+        </AuthProvider>
+        <Scripts />
+      </body>
+    </html>
+  )
+}
+
+function User(): ReactElement | null {
+  const { state, signIn, signOut } = useAuth()
+  const { revalidate } = useRevalidator()
+  if (state.status === 'loading') return null
+  const [label, act] =
+    state.status === 'signed-in'
+      ? (['Sign out', () => signOut().then(revalidate)] as const)
+      : (['Sign in', () => signIn({ returnTo: '/models' })] as const)
+  return (
+    <button type="button" onClick={() => void act()}>
+      {label}
+    </button>
+  )
+}

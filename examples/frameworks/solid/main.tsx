@@ -1,0 +1,55 @@
+import { A, Route, type RouteSectionProps, Router, useLocation, useNavigate } from '@solidjs/router'
+import { createAuthSignal } from 'agent-auth/solid'
+import { userText } from 'agent-auth/texts'
+import { createResource, type JSX, onMount, Show } from 'solid-js'
+import { render } from 'solid-js/web'
+import { auth, requireSession } from '../auth'
+import { countModels } from '../models'
+
+function App(props: RouteSectionProps): JSX.Element {
+  const user = createAuthSignal(auth)
+  return (
+    <>
+      <Show when={user().error}>{(error) => <p role="alert">{userText(error()).text}</p>}</Show>
+      <Show when={user().state.status === 'signed-in'}>
+        <button onClick={() => auth.signOut()}>Sign out</button>
+      </Show>
+      <Show when={user().state.status === 'signed-out'}>
+        <button onClick={() => auth.signIn()}>Sign in</button>
+      </Show>
+      <A href="/models">Models</A>
+      {props.children}
+    </>
+  )
+}
+
+/** The parent route of protected ones. */
+function Protected(props: RouteSectionProps): JSX.Element {
+  const user = createAuthSignal(auth)
+  const { pathname, search } = useLocation()
+  const navigate = useNavigate()
+  onMount(() => requireSession(pathname + search).catch(() => navigate('/')))
+  return (
+    <Show when={user().state.status === 'signed-in' && user().state.sessionRef} keyed>
+      {props.children}
+    </Show>
+  )
+}
+
+function Models(): JSX.Element {
+  const [text] = createResource(() => countModels().catch(String))
+  return <p>{text()}</p>
+}
+
+await auth.ready().catch(() => {}) // shows the page that the user asked for, before the router reads the address
+render(
+  () => (
+    <Router root={App}>
+      <Route path="/" component={Protected}>
+        <Route path="/models" component={Models} />
+      </Route>
+      <Route path="*" />
+    </Router>
+  ),
+  document.querySelector('#app') as Element,
+)

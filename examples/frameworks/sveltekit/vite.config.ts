@@ -1,0 +1,6 @@
+import { sveltekit } from '@sveltejs/kit/vite'
+import type { UserConfig } from 'vite'
+
+const config: UserConfig = { plugins: [sveltekit()] }
+
+export default config
