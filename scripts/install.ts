@@ -5,7 +5,11 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /** Folders with a lock file of their own. `npm ci` of the repository leaves them out, because they are larger than all the rest. */
-const folders = { next: 'examples/node-backend/adapters/next', site: 'site' } as const
+const folders = {
+  next: 'examples/node-backend/adapters/next',
+  frameworks: 'examples/frameworks',
+  site: 'site',
+} as const
 
 /** Installs the packages of one of these folders, unless those of its lock file are there. */
 export function installPackages(name: keyof typeof folders): void {

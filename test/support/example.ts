@@ -48,14 +48,15 @@ export function runFile(file: string, env: NodeJS.ProcessEnv, ready: string): Pr
   return runNode(['--import', 'tsx', file], { ...process.env, ...env }, ready, 'SIGKILL')
 }
 
-/** Node with these arguments and no environment but this, once it has printed that; its `stop` sends the signal. */
+/** Node in this folder, with these arguments and no environment but this, once it has printed that; its `stop` sends the signal. */
 export async function runNode(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   ready: string,
   signal: NodeJS.Signals,
+  cwd: string = root,
 ): Promise<() => Promise<void>> {
-  const child = start(process.execPath, args, { env })
+  const child = start(process.execPath, args, { env, cwd })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   await printed(child, new RegExp(ready))
   return () => {

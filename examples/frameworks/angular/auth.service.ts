@@ -1,4 +1,4 @@
-import { type HttpErrorResponse, type HttpInterceptorFn } from '@angular/common/http'
+import type { HttpErrorResponse, HttpInterceptorFn } from '@angular/common/http'
 import { DestroyRef, Injectable, inject, type Signal, signal } from '@angular/core'
 import { type CanActivateFn, Router } from '@angular/router'
 import type { SessionState } from 'agent-auth'

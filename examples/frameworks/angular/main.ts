@@ -5,7 +5,7 @@ import { provideRouter } from '@angular/router'
 import { App, Models } from './app'
 import { Auth, bearer, requireUser } from './auth.service'
 
-bootstrapApplication(App, {
+await bootstrapApplication(App, {
   providers: [
     provideHttpClient(withInterceptors([bearer])),
     provideRouter([

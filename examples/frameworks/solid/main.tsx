@@ -1,4 +1,4 @@
-import { A, Route, type RouteSectionProps, Router, useLocation, useNavigate } from '@solidjs/router'
+import { A, Route, Router, type RouteSectionProps, useLocation, useNavigate } from '@solidjs/router'
 import { createAuthSignal } from 'agent-auth/solid'
 import { userText } from 'agent-auth/texts'
 import { createResource, type JSX, onMount, Show } from 'solid-js'
@@ -12,10 +12,14 @@ function App(props: RouteSectionProps): JSX.Element {
     <>
       <Show when={user().error}>{(error) => <p role="alert">{userText(error()).text}</p>}</Show>
       <Show when={user().state.status === 'signed-in'}>
-        <button onClick={() => auth.signOut()}>Sign out</button>
+        <button type="button" onClick={() => auth.signOut()}>
+          Sign out
+        </button>
       </Show>
       <Show when={user().state.status === 'signed-out'}>
-        <button onClick={() => auth.signIn()}>Sign in</button>
+        <button type="button" onClick={() => auth.signIn()}>
+          Sign in
+        </button>
       </Show>
       <A href="/models">Models</A>
       {props.children}

@@ -6,12 +6,14 @@ import { auth, requireSession } from '../auth'
 import App from './App.vue'
 import Models from './Models.vue'
 
+// Before the router, which reads the address when it is created. `useAuth` has the error.
+await auth.ready().catch(() => {})
+
 const routes = [
   { path: '/models', component: Models, meta: { isProtected: true } },
-  { path: '/:rest(.*)*', component: { template: '' } },
+  { path: '/:rest(.*)*', component: { render: () => null } },
 ]
 const router = createRouter({ history: createWebHistory(), routes })
 router.beforeEach((to) => !to.meta.isProtected || requireSession(to.fullPath).catch(() => '/'))
 
-await auth.ready().catch(() => {}) // shows the page that the user asked for, before the router reads the address
 createApp(App).use(authPlugin(auth)).use(createPinia()).use(router).mount('#app')

@@ -1,7 +1,7 @@
 import { createBackendClient } from 'agent-auth/backend/client'
 import { AuthProvider, useAuth } from 'agent-auth/react'
 import type { ReactElement } from 'react'
-import { Links, Meta, Outlet, Scripts, useRevalidator } from 'react-router'
+import { Links, Meta, Outlet, Scripts } from 'react-router'
 
 const auth = createBackendClient()
 
@@ -26,11 +26,10 @@ export default function Root(): ReactElement {
 
 function User(): ReactElement | null {
   const { state, signIn, signOut } = useAuth()
-  const { revalidate } = useRevalidator()
   if (state.status === 'loading') return null
   const [label, act] =
     state.status === 'signed-in'
-      ? (['Sign out', () => signOut().then(revalidate)] as const)
+      ? (['Sign out', () => signOut().then(() => location.assign('/'))] as const)
       : (['Sign in', () => signIn({ returnTo: '/models' })] as const)
   return (
     <button type="button" onClick={() => void act()}>
