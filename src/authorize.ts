@@ -1,7 +1,7 @@
+import { encode as base64url } from 'jose/base64url'
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
-import { base64url } from './internal/base64url.ts'
 import { checkNames, invalid, present, redacted } from './internal/values.ts'
 import { sameOriginPath } from './return-url.ts'
 

@@ -1,7 +1,7 @@
+import { generateRandomState } from 'oauth4webapi'
 import type { TokenClaims } from './claims.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
-import { randomText } from './internal/base64url.ts'
 import { checkAwaited, checkNames, checkStorage, invalid } from './internal/values.ts'
 import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.ts'
 import { SessionMemory, type SessionState } from './session/memory.ts'
@@ -113,7 +113,7 @@ export function openSession(
   }
 
   async function signIn(tokens: Tokens): Promise<void> {
-    const id = randomText()
+    const id = generateRandomState()
     const record = { id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: checkedTokens(tokens) }
     cancelSignIn()
     memory.end()

@@ -1,4 +1,3 @@
-import { maxPageRows } from '../internal/limits.ts'
 import { invalid } from '../internal/values.ts'
 import { type ApiCall, callApi } from './call.ts'
 import {
@@ -20,6 +19,9 @@ import type {
 import { checkSearch, type LlmModelSearch, type ParentAgentSearch, type SearchOptions, searchBody } from './search.ts'
 import { type AllRows, allRows, type LoadPage } from './search-all.ts'
 import { hasContextVariables, hasItems, isFound } from './shapes.ts'
+
+/** The rows of a page at most. Specification section 8. */
+const maxPageRows = 250
 
 /** A method of a request of your own. */
 export type ApiMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -1,7 +1,15 @@
 import { type Clock, systemClock } from '../internal/clock.ts'
-import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
 import { checkNames, checkSignal, invalid, objectOf, ownMembers, present } from '../internal/values.ts'
 import { checkApiUrl, checkServiceUrl } from '../service-url.ts'
+
+/** How much of a success of the API is read if a call does not say, in bytes. A page has 250 rows of any size. */
+const defaultMaxApiBytes = 33_554_432
+
+/** How often a read of the API client is sent again if it does not say. Two retries outlast a restart of a server. */
+const defaultMaxRetries = 2
+
+/** How long a call of the API client may take if it does not say, in milliseconds. */
+const defaultCallTimeoutMs = 30_000
 
 /** What can be set for all calls, and again for one. */
 export interface CallLimits {

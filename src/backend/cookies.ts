@@ -1,5 +1,5 @@
+import { encode as base64url } from 'jose/base64url'
 import type { AuthConfig } from '../config.ts'
-import { base64url } from '../internal/base64url.ts'
 import { invalid } from '../internal/values.ts'
 
 /**

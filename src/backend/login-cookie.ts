@@ -1,6 +1,6 @@
+import { encode as base64url } from 'jose/base64url'
 import type { PendingLogin } from '../authorize.ts'
 import { AgentAuthError } from '../errors.ts'
-import { base64url } from '../internal/base64url.ts'
 import { invalid } from '../internal/values.ts'
 import type { EncryptionKeys } from '../storage/jwe.ts'
 import type { BackendContext } from './context.ts'

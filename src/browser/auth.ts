@@ -1,9 +1,9 @@
+import { generateRandomState } from 'oauth4webapi'
 import { createLogin, requireWebCrypto } from '../authorize.ts'
 import { allowedTargets, originOf } from '../bearer/targets.ts'
 import { bearerFetch, type Sending } from '../bearer.ts'
 import { type AuthConfig, configFrom } from '../config.ts'
 import { endSessionUrl } from '../end-session.ts'
-import { randomText } from '../internal/base64url.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
 import { invalid } from '../internal/values.ts'
 import { loginRecords } from '../pending-logins.ts'
@@ -97,7 +97,11 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
         )
       login.discard()
       await untilShown()
-      const { url, pending } = await createLogin(config, { returnTo, params, state: markedState(mode, randomText()) })
+      const { url, pending } = await createLogin(config, {
+        returnTo,
+        params,
+        state: markedState(mode, generateRandomState()),
+      })
       await countAutomatic(loginStorage, { nowMs: config.clock.wallMs(), page: performance.timeOrigin })
       await loginRecords(loginStorage, config.clock).save(pending)
       location.assign(url)

@@ -1,7 +1,18 @@
 import { AgentAuthError } from '../errors.ts'
-import { automaticLoginWindowMs, maxAutomaticLogins, minLoginLifeMs, sameCauseMs } from '../internal/limits.ts'
 import { bounded } from '../storage/lock.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
+
+/** How long a login must last to count as a success, in milliseconds. A page in a redirect loop loses it sooner. */
+const minLoginLifeMs = 5_000
+
+/** Within this time, in milliseconds, the logins of one page have one cause, such as an effect that StrictMode runs twice. */
+const sameCauseMs = 5_000
+
+/** How long a login without a click counts, in milliseconds. */
+const automaticLoginWindowMs = 300_000
+
+/** How many logins without a click may fail within `automaticLoginWindowMs`, because a third one would be a redirect loop. */
+const maxAutomaticLogins = 2
 
 const key = 'agent-auth:automatic'
 

@@ -1,13 +1,24 @@
+import { generateRandomState } from 'oauth4webapi'
 import { createLogin } from '../authorize.ts'
 import { readCallback } from '../callback.ts'
 import type { AuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { Grant } from '../grant.ts'
-import { randomText } from '../internal/base64url.ts'
-import { defaultPopupMs, maxHandOverMs, popupCheckMs, popupCloseMs } from '../internal/limits.ts'
 import { abortable, sleep, withDeadline, withTimeout } from '../internal/timeouts.ts'
 import { attempt, checkNames, invalid } from '../internal/values.ts'
 import { markedState } from './callback-url.ts'
+
+/** How long a popup that hands over its callback shows nothing, in milliseconds. The browser closes it sooner. */
+const popupCloseMs = 1_000
+
+/** How long a popup waits for the page that opened it, in milliseconds. */
+const maxHandOverMs = 3_000
+
+/** How often a page checks whether its popup was closed, in milliseconds. */
+const popupCheckMs = 250
+
+/** The default of how long a popup login may take, in milliseconds: as long as a user may need for a password manager. */
+const defaultPopupMs = 300_000
 
 /** The options of `popupLogin`. */
 export interface PopupLoginOptions {
@@ -75,7 +86,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
       if (signal?.aborted) abort()
       signal?.addEventListener('abort', abort, { signal: ended })
       try {
-        const state = markedState('popup', randomText())
+        const state = markedState('popup', generateRandomState())
         const { url, pending } = await abortable(createLogin(config, { returnTo: undefined, params, state }), ended)
         // No page in the window may navigate the page that opened it.
         popup.opener = null

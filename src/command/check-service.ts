@@ -1,8 +1,7 @@
-import { genericTokenEndpointRequest } from 'oauth4webapi'
+import { generateRandomState, genericTokenEndpointRequest } from 'oauth4webapi'
 import { startLogin } from '../authorize.ts'
 import type { AuthConfig } from '../config.ts'
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { randomText } from '../internal/base64url.ts'
 import { maxRefusalBytes } from '../internal/limits.ts'
 import { attempt } from '../internal/values.ts'
 import { remedyFor } from '../oauth-error-codes.ts'
@@ -160,7 +159,11 @@ async function ask({ fetch, timeoutMs }: AuthConfig, url: string, init: RequestI
 
 /** Redeems a code that does not exist. A service of this dialect knows the client and refuses the code. */
 async function refusalOf(config: AuthConfig): Promise<AgentAuthError | undefined> {
-  const parameters = { redirect_uri: config.redirectUri, code: randomText(), code_verifier: randomText() }
+  const parameters = {
+    redirect_uri: config.redirectUri,
+    code: generateRandomState(),
+    code_verifier: generateRandomState(),
+  }
   try {
     await requestTokens(config, {
       grant: 'authorization_code',

@@ -1,5 +1,10 @@
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { firstBackoffMs, maxBackoffMs, maxTimerMs } from './limits.ts'
+
+/** Waits after failures: the first one, and the longest one after doubling. */
+export const firstBackoffMs = 500
+export const maxBackoffMs = 30_000
+/** The longest wait of a platform timer. A longer one would fire at once. */
+export const maxTimerMs = 2_147_483_647
 
 /**
  * Runs a task and aborts its signal at the deadline. Settles then even if the task does not. Rejects with `timeout`, or with `aborted` if

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { generateRandomState } from 'oauth4webapi'
 import { AgentAuthError } from '../errors.ts'
-import { randomText } from '../internal/base64url.ts'
 import { invalid } from '../internal/values.ts'
 import type { SharedStorage } from '../storage/shared/leased-storage.ts'
 import { createFolder, fileFailure } from './private-file.ts'
@@ -45,7 +45,7 @@ export interface KeychainOptions {
   readonly file: SharedStorage
 }
 
-/** 32 bytes, as `randomText` returns them. */
+/** 32 bytes, as `generateRandomState` returns them. */
 const keyText = /^[\w-]{43}$/
 
 /** Reads the key at its first use, and keeps it in this process. */
@@ -88,7 +88,7 @@ export function keychainKey({ load, name, path, file }: KeychainOptions): Keycha
     const key = await read(entry)
     // A keychain that could not be read may have a key. To replace it would make every encrypted record unreadable.
     if (key !== null) return key
-    await usable(() => entry.setPassword(randomText()))
+    await usable(() => entry.setPassword(generateRandomState()))
     return (await read(entry)) ?? undefined
   }
 }

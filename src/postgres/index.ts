@@ -1,9 +1,17 @@
-import { maxStatementRepeats, maxTableNameLength, sweepEveryMs } from '../internal/limits.ts'
 import { checkMethods, checkNames, invalid } from '../internal/values.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
 import { checkTtlMs } from '../storage/shared/options.ts'
 import { type Statements, statementsFor } from './statements.ts'
+
+/** The longest name of a table in characters. PostgreSQL cuts a name at 63, and the name of the index needs the rest. */
+const maxTableNameLength = 50
+
+/** How often a statement of PostgreSQL is repeated after it lost a race. */
+const maxStatementRepeats = 5
+
+/** How often PostgreSQL is asked to remove expired records, in milliseconds. Expired records are never read. */
+const sweepEveryMs = 60_000
 
 export type { SharedStorage } from '../storage/shared/leased-storage.ts'
 

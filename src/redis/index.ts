@@ -1,10 +1,12 @@
-import { slotMoveLimits } from '../internal/limits.ts'
 import { sleep } from '../internal/timeouts.ts'
 import { checkMethods, checkNames } from '../internal/values.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
 import { checkTtlMs } from '../storage/shared/options.ts'
 import { scripts } from './scripts.ts'
+
+/** How often a write to Redis is repeated while a Cluster moves its slot, and for how long, in milliseconds: less than the time limit. */
+const slotMoveLimits = { pauseMs: 50, maxWaitMs: 2_500 } as const
 
 export type { SharedStorage } from '../storage/shared/leased-storage.ts'
 

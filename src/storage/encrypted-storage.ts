@@ -1,8 +1,10 @@
 import { AgentAuthError } from '../errors.ts'
-import { encryptionKeyBytes } from '../internal/limits.ts'
 import { attempt, checkNames, checkStorage, invalid } from '../internal/values.ts'
 import type { EncryptionKeys } from './jwe.ts'
 import type { TokenStorage } from './token-storage.ts'
+
+/** The length of an encryption key in bytes, for AES-256. */
+const encryptionKeyBytes = 32
 
 /** The options of `encryptedStorage`. */
 export interface EncryptedStorageOptions {

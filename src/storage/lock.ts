@@ -1,7 +1,9 @@
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { maxStorageOperationMs } from '../internal/limits.ts'
 import { abortable, deferred, succeeds, withTimeout } from '../internal/timeouts.ts'
 import type { TokenStorage } from './token-storage.ts'
+
+/** How long one storage operation of a session may take, and the release of a lock. */
+export const maxStorageOperationMs = 5_000
 
 interface LockOptions {
   signal?: AbortSignal

@@ -1,4 +1,4 @@
-import { randomText } from '../internal/base64url.ts'
+import { generateRandomState } from 'oauth4webapi'
 import { checkAwaited, checkMethods, checkNames, invalid } from '../internal/values.ts'
 import { encodeRecord, sessionName } from '../session/record.ts'
 import type { Tokens } from '../tokens.ts'
@@ -86,7 +86,7 @@ async function storeRecord(page: TestPage, options: SignedInOptions): Promise<vo
   const tokens = options.tokens ?? (await service?.login(options.email))
   if (!authUrl || !clientId || !tokens) invalid('signedIn needs a service, or tokens with authUrl and clientId')
   const name = sessionName({ authUrl, clientId }, key)
-  const record = { id: randomText(), rev: 1, signedInAtMs: tokens.obtainedAtMs, tokens }
+  const record = { id: generateRandomState(), rev: 1, signedInAtMs: tokens.obtainedAtMs, tokens }
   // An empty page of the origin, because the app must find the record when it starts.
   const blank = new URL('/agent-auth-testing', options.url).href
   await page.route(blank, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))

@@ -1,6 +1,8 @@
 import { AgentAuthError } from '../errors.ts'
-import { maxRetryAfterMs } from '../internal/limits.ts'
 import { parseObject } from '../internal/values.ts'
+
+/** The longest wait that `Retry-After` can ask for, in milliseconds, so that a wrong header does not stop an app for a day. */
+const maxRetryAfterMs = 300_000
 
 /** How much of a token response is read, in bytes after decompression. Two tokens of the greatest length fit. */
 const maxTokenResponseBytes = 262_144

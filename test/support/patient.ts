@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { databaseTimeoutMs, maxStorageOperationMs } from '../../src/internal/limits.ts'
+import { databaseTimeoutMs } from '../../src/internal/limits.ts'
+import { maxStorageOperationMs } from '../../src/storage/lock.ts'
 
 /**
  * Until the test ends, each operation of a storage may take twenty times as long as it may otherwise, because the machine may have

@@ -1,5 +1,6 @@
 import { AgentAuthError } from '../../errors.ts'
-import { defaultTimeoutMs, firstBackoffMs, maxBackoffMs, maxTimerMs } from '../../internal/limits.ts'
+import { defaultTimeoutMs } from '../../internal/limits.ts'
+import { firstBackoffMs, maxBackoffMs, maxTimerMs } from '../../internal/timeouts.ts'
 import { attempt } from '../../internal/values.ts'
 import type { SessionEndReason, SessionState } from '../../session/memory.ts'
 import { csrfHeader } from '../csrf.ts'

@@ -1,5 +1,5 @@
+import { encode as base64url } from 'jose/base64url'
 import type { AgentAuthErrorCode } from '../../errors.ts'
-import { base64url } from '../../internal/base64url.ts'
 import { pageStyle, pageStyleSource } from '../../internal/page-style.ts'
 import { createResponse, type ResponseOptions } from '../responses.ts'
 

@@ -1,6 +1,8 @@
-import { tabReleaseMs } from '../../internal/limits.ts'
 import { succeeds } from '../../internal/timeouts.ts'
 import { attempt } from '../../internal/values.ts'
+
+/** How long a page may take to release its tab to a reload, in milliseconds. Less than the first read may take, so that it still follows. */
+const tabReleaseMs = 3_000
 
 const tabKey = 'agent-auth:tab'
 

@@ -1,10 +1,10 @@
+import { generateRandomState } from 'oauth4webapi'
 import { startLogin } from '../../authorize.ts'
 import { readCallback } from '../../callback.ts'
 import { type AuthConfig, checkConfig } from '../../config.ts'
 import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
-import { randomText } from '../../internal/base64url.ts'
 import { maxLoginMs } from '../../internal/limits.ts'
 import { abortable, abortedError, deferred, sleep, succeeds, withDeadline } from '../../internal/timeouts.ts'
 import { attempt, checkNames, invalid } from '../../internal/values.ts'
@@ -132,7 +132,7 @@ async function startCallback(config: AuthConfig, options: LoopbackOptions, signa
     }
     return undefined
   }
-  const startPath = `/start/${randomText()}`
+  const startPath = `/start/${generateRandomState()}`
   let isStarted = false
   const answered = new AbortController()
   void succeeds(abortable(grant, signal)).then(() => answered.abort())

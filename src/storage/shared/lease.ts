@@ -1,12 +1,18 @@
-import {
-  databaseTimeoutMs,
-  firstLeasePauseMs,
-  leaseMs,
-  leaseRenewalMs,
-  maxLeasePauseMs,
-  maxLockMs,
-} from '../../internal/limits.ts'
+import { databaseTimeoutMs } from '../../internal/limits.ts'
 import { abortable, randomFraction, sleep, withTimeout } from '../../internal/timeouts.ts'
+
+/** How long a lease lasts. Others wait so long for a lock owner that crashed; two renewals can be lost before. */
+export const leaseMs = 8_000
+/** How often a lease is renewed. */
+export const leaseRenewalMs = 2_000
+
+const maxLeasePauseMs = 250
+
+/** Waits between two requests for a lease, in milliseconds: the first one, and the longest one after doubling. */
+const firstLeasePauseMs = 10
+
+/** How long a lock owner renews its lease, in milliseconds. A task that takes longer than any refresh hangs. */
+const maxLockMs = 90_000
 
 /** The lease of one task. `owner` is new for each task. The task has the lock as long as the database holds this owner. */
 export interface Lease {
