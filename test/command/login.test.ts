@@ -1,5 +1,4 @@
 // What a login says before the user is in the browser.
-// Also tests src/command/reach-server.ts.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,3 @@
-// Also tests src/postgres/statements.ts.
 import { randomUUID } from 'node:crypto'
 import { encryptedStorage, type Session } from 'agent-auth'
 import { type PostgresStorageOptions, postgresStorage } from 'agent-auth/postgres'

@@ -1,6 +1,5 @@
 // @module-tag redis
 
-// Also tests src/redis/scripts.ts.
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { encryptedStorage } from 'agent-auth'
