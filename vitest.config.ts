@@ -74,8 +74,8 @@ function project(
       env: { npm_lifecycle_event: '' },
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },
       setupFiles: ['canary-setup', 'fixed-seeds', 'browser-failures'].map((file) => `test/support/${file}.ts`),
-      // These end what hangs. No test waits for more than 15 s, on a machine that may have ten times as much to do.
-      testTimeout: 180_000,
+      // These end what hangs, on a machine that may have ten times as much to do.
+      testTimeout: name === 'unit' ? 60_000 : 180_000,
       hookTimeout: 180_000,
       expect: { poll: { timeout: 60_000 } },
     },
