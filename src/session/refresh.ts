@@ -6,6 +6,8 @@ import type { Tokens } from '../tokens.ts'
 import { freshness } from './decide-call.ts'
 import { loginRequiredOrChanged, sessionEnded } from './errors.ts'
 import type { CurrentRecord } from './memory.ts'
+import { isSame } from './record.ts'
+import { tryRead } from './store.ts'
 import type { SessionParts } from './sync.ts'
 
 /** How often one call sends a refresh in all while its outcome is `ambiguous`. The service accepts the same token for a while only. */
@@ -30,9 +32,8 @@ export interface SharedRefresh {
    */
   wait(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
   /**
-   * Discards the refresh in progress and earlier failures: its callers do not wait any longer. Its request goes on under the lock, because
-   * the next owner of the lock would send the same refresh token. If `removed` resolves to `true`, it is aborted, because nobody finds that
-   * token any more.
+   * Discards the refresh in progress and earlier failures: its callers do not wait any longer. It goes on under the lock, because the next
+   * owner of the lock would send the same refresh token. If `removed` resolves to `true`, it is aborted, because that token is stored no more.
    */
   discard(removed?: Promise<boolean>): void
   /** Forgets earlier failures, so that the next call may send at once. */
@@ -152,7 +153,7 @@ async function refreshUnderLock(
   from: CurrentRecord,
   { discarded, aborted }: RefreshSignals,
 ): Promise<void> {
-  const { config, memory, sync } = parts
+  const { config, store, memory, sync } = parts
   const throwIfDiscarded = (): void => {
     if (discarded.aborted || memory.record?.id !== from.id) throw loginRequiredOrChanged(memory)
   }
@@ -181,8 +182,11 @@ async function refreshUnderLock(
     throw sessionEnded(error)
   }
 
+  const next = { ...record, rev: record.rev + 1, tokens }
+  // The next owner of the lock would send the same refresh token, if a sign-in here is not saved yet.
+  if (discarded.aborted && isSame(await tryRead(store), record)) await store.write(next)
   throwIfDiscarded()
-  memory.become({ ...record, rev: record.rev + 1, tokens }, maxAgeMs)
+  memory.become(next, maxAgeMs)
   memory.unsaved = true
   // If a sign-out or a sign-in elsewhere came first, or newer tokens because a lease ran out, that counts.
   await sync.settle()

@@ -3,7 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
 import { baseUrl, tokens } from '../support/one-session.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
 import { until } from '../support/until.ts'
+import { flush } from '../support/virtual-time.ts'
 
 describe('two tabs over one record', () => {
   /** A token endpoint that knows which refresh tokens are good; the first one may be used by both tabs. */
@@ -71,3 +74,37 @@ describe('two tabs over one record', () => {
     expect(await one.getAccessToken()).toBe(kept)
   })
 })
+
+test.each(['signIn', 'signOut'] as const)(
+  'a refresh that %s cancels sends a token that no other tab sends',
+  async (how) => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const removals: (() => void)[] = []
+    const step = (operation: string): Promise<void> =>
+      new Promise((go) => {
+        if (operation === 'removeItem') removals.push(go)
+        else go()
+      })
+    const here = realm({ storage: records.handle({ step }) })
+    const there = realm({ storage: records.handle() })
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    clock.advance(3_600_000)
+    const release = service.hold()
+    const refreshes = [codeOf(here.session.getAccessToken())]
+    await flush()
+    refreshes.push(codeOf(there.session.getAccessToken()))
+    await flush()
+    const done = how === 'signIn' ? here.session.signIn(service.issue()) : here.session.signOut()
+    await flush()
+    expect(service.sent).toHaveLength(1)
+    for (const remove of removals) remove()
+    release()
+    await Promise.all([done, ...refreshes])
+    expect(service.sent).toHaveLength(1)
+    clock.advance(1_000)
+    await codeOf(there.session.getAccessToken())
+    expect(there.session.state.sessionRef).toBe(here.session.state.sessionRef)
+  },
+)

@@ -195,9 +195,9 @@ export class World {
     this.sent.add(refreshToken)
     return new Promise((resolve, reject) => {
       const n = this.add(page, { kind: 'request', value: refreshToken, resolve, reject })
+      // It stays in `sent`, because it may still arrive.
       signal.addEventListener('abort', () => {
         if (!page.operations.delete(n)) return
-        this.sent.delete(refreshToken)
         reject(new this.code.AgentAuthError('aborted', 'aborted'))
       })
     })
