@@ -89,9 +89,7 @@ export class AgentAuthError extends Error {
     { retryable = false, status, details }: AgentAuthErrorOptions = {},
   ) {
     super(message)
-    Object.assign(this, { code, retryable })
-    if (status !== undefined) Object.assign(this, { status })
-    if (details) Object.assign(this, { details })
+    Object.assign(this, { code, retryable }, status !== undefined && { status }, details && { details })
     // Not enumerable, so that a printed error shows only what helps.
     Object.defineProperties(this, { name: { value: 'AgentAuthError' }, [marker]: {} })
   }

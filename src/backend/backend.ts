@@ -1,18 +1,18 @@
 import { isAgentAuthError } from '../errors.ts'
 import { invalid } from '../internal/values.ts'
-import type { BackendContext } from './context.ts'
-import { backendContext } from './create-context.ts'
-import { csrfHeader } from './csrf.ts'
+import { type BackendContext, backendContext } from './context.ts'
+import { headerReader } from './cookies.ts'
+import { csrfHeader, isSameOrigin } from './csrf.ts'
 import { causeOf } from './error-cause.ts'
 import type { BackendOptions } from './options.ts'
 import { matchRoute } from './proxy/allowed-routes.ts'
 import { errorResponse, errorResponseOf } from './responses.ts'
-import { callbackRoute } from './routes/callback.ts'
+import { callback } from './routes/callback.ts'
 import { login } from './routes/login.ts'
 import { logout } from './routes/logout.ts'
 import { proxy } from './routes/proxy.ts'
 import { session } from './routes/session.ts'
-import { endAll, endSessionOfKey, endSessionsOf } from './sessions/ending-calls.ts'
+import { endAll, endSessionOfKey, endSessionsOf } from './sessions/end-session.ts'
 import { type BackendSession, getSession, type SessionSource } from './sessions/get-session.ts'
 
 /** Login, callback, session, logout and an API proxy for one app. */
@@ -24,6 +24,11 @@ export interface Backend {
   handle(request: Request): Promise<Response | null>
   /** Returns whether `handle` responds to requests with this method and path, such as `/auth/login`. */
   serves(method: string, pathname: string): boolean
+  /**
+   * Returns whether a request of an own route of the app comes from a page of this origin, by `Sec-Fetch-Site` and `Origin`. Refuse all
+   * others with 403 on routes that change something: the cookie alone does not stop sibling subdomains. Takes requests as `getSession` does.
+   */
+  isSameOrigin(request: { readonly headers: object }): boolean
   /** The path of the four routes. */
   readonly basePath: string
   /**
@@ -53,23 +58,18 @@ export interface Backend {
   endAll(): Promise<void>
 }
 
-interface OwnRoute {
-  readonly method: string
-  serve(request: Request): Promise<Response>
-}
-
 /**
  * Creates a backend for a browser app. The browser holds an opaque cookie and never sees a token. Throws `config_invalid`.
  * OAuth 2.0 for Browser-Based Applications section 6.1.
  */
 export function createBackend(options: BackendOptions): Backend {
   const context = backendContext(options)
-  const { basePath } = context
+  const { basePath, origin } = context
   const own = new Map<string, OwnRoute>([
-    [`${basePath}/login`, { method: 'GET', serve: (request) => login(context, request) }],
-    [`${basePath}/callback`, { method: 'GET', serve: callbackRoute(context) }],
-    [`${basePath}/session`, { method: 'GET', serve: (request) => session(context, request) }],
-    [`${basePath}/logout`, { method: 'POST', serve: (request) => logout(context, request) }],
+    [`${basePath}/login`, { method: 'GET', serve: login }],
+    [`${basePath}/callback`, { method: 'GET', serve: callback }],
+    [`${basePath}/session`, { method: 'GET', serve: session }],
+    [`${basePath}/logout`, { method: 'POST', serve: logout }],
   ])
   return Object.freeze<Backend>({
     async handle(request) {
@@ -77,16 +77,22 @@ export function createBackend(options: BackendOptions): Backend {
         invalid(
           'handle needs a Request of the Fetch API. For node:http, Express and Fastify, use agent-auth/backend/node',
         )
-      // The name of the route in `unexpected_error`: the method alone if the search for a route failed.
+      // The method and path as configured, so without the values of parameters: the method alone if the search for a route failed.
       let route = request.method
       try {
-        const found = findRoute(context, own, request)
-        if (!found) {
-          checkPath(context, request, own.keys())
-          return null
+        const { pathname } = new URL(request.url)
+        const found = own.get(pathname)
+        if (found) {
+          route = `${found.method} ${pathname}`
+          return found.method === request.method ? await found.serve(context, request) : wrongMethod(found.method)
         }
-        route = found.route
-        return await found.serve()
+        const match = matchRoute(context.routes, request.method, pathname)
+        if (match) {
+          route = match.route.template
+          return await proxy(context, match, request)
+        }
+        checkPath(context, request, own.keys())
+        return null
       } catch (error) {
         if (isAgentAuthError(error)) return errorResponseOf(error)
         context.emit({ type: 'unexpected_error', route, cause: causeOf(error) })
@@ -95,6 +101,7 @@ export function createBackend(options: BackendOptions): Backend {
       }
     },
     serves: (method, pathname) => own.has(pathname) || matchRoute(context.routes, method, pathname) !== undefined,
+    isSameOrigin: ({ headers }) => isSameOrigin({ headers: headerReader(headers) }, origin),
     basePath,
     getSession: (source) => getSession(context, source),
     endSession: (key) => endSessionOfKey(context, key),
@@ -103,26 +110,9 @@ export function createBackend(options: BackendOptions): Backend {
   })
 }
 
-interface FoundRoute {
-  /** Method and path as configured, so without the values of parameters. */
-  readonly route: string
-  serve(): Response | Promise<Response>
-}
-
-function findRoute(
-  context: BackendContext,
-  own: ReadonlyMap<string, OwnRoute>,
-  request: Request,
-): FoundRoute | undefined {
-  const { pathname } = new URL(request.url)
-  const found = own.get(pathname)
-  if (found) {
-    const { method, serve } = found
-    const route = `${method} ${pathname}`
-    return { route, serve: () => (method === request.method ? serve(request) : wrongMethod(method)) }
-  }
-  const match = matchRoute(context.routes, request.method, pathname)
-  return match && { route: match.route.template, serve: () => proxy(context, match, request) }
+interface OwnRoute {
+  readonly method: string
+  readonly serve: (context: BackendContext, request: Request) => Promise<Response>
 }
 
 /** Returns the response to a request with another method than that of the route. RFC 9110 section 15.5.6. */

@@ -1,69 +1,65 @@
 import { encode as base64url } from 'jose/base64url'
 import type { AuthConfig } from '../config.ts'
+import { maxLoginMs } from '../internal/limits.ts'
 import { invalid } from '../internal/values.ts'
-
-/**
- * One cookie of the backend. The same descriptor sets and removes it: a browser finds the cookie by name, host and path, and ignores
- * a line with `__Host-` that lacks its flags. RFC 6265 section 5.3.
- */
-export interface CookieKind {
-  readonly name: string
-  readonly sameSite: 'Strict' | 'Lax'
-  /** `loopback`: http on localhost, where a cookie has neither `Secure` nor `__Host-`. Every other redirect URI is https. */
-  readonly security: 'secure' | 'loopback'
-  readonly maxAgeS: number
-}
-
-/**
- * The cookies of pending logins. A name is `prefix`, the state and `suffix`. The suffix is empty or begins with `+`, which no state
- * contains, so that it is clear where the state ends.
- */
-export interface PendingLoginCookieKind extends Omit<CookieKind, 'name'> {
-  readonly prefix: string
-  readonly suffix: string
-}
 
 interface CookieOptions {
   readonly redirectUri: string
   readonly basePath: string
   readonly sameSite: 'strict' | 'lax'
   readonly sessionLifeMs: number
-  readonly loginLifeMs: number
 }
 
 /**
  * Returns the cookies of a backend. All are `HttpOnly` with `Path=/`, and on https `Secure` and `__Host-`. None contains a token.
- * Names differ for each port and base path of a host, because cookies are not scoped by port.
+ * Names differ for each port and base path of a host, because cookies are not scoped by port. The name of a pending login is `prefix`, the
+ * state and `suffix`, which is empty or begins with `+`. No state contains that, so it is clear where the state ends.
  */
-export function cookieKinds({ redirectUri, basePath, sameSite, sessionLifeMs, loginLifeMs }: CookieOptions): {
-  readonly sessionCookie: CookieKind
-  readonly pendingLoginCookie: PendingLoginCookieKind
-} {
+export function cookieKinds({ redirectUri, basePath, sameSite, sessionLifeMs }: CookieOptions) {
   const { protocol, port } = new URL(redirectUri)
-  // A redirect URI may have http on loopback only.
-  const security = protocol === 'https:' ? 'secure' : 'loopback'
-  const base = `${security === 'secure' ? '__Host-' : ''}agent-auth${port && `-${port}`}`
+  // A redirect URI may have http on loopback only, where a cookie has neither `Secure` nor `__Host-`.
+  const isSecure = protocol === 'https:'
+  const base = `${isSecure ? '__Host-' : ''}agent-auth${port && `-${port}`}`
   const suffix = basePath === '/auth' ? '' : basePath.replaceAll('/', '+')
   const maxAgeS = Math.floor(sessionLifeMs / 1_000)
   return {
-    sessionCookie: { name: base + suffix, security, sameSite: sameSite === 'lax' ? 'Lax' : 'Strict', maxAgeS },
+    sessionCookie: { name: base + suffix, isSecure, sameSite: sameSite === 'lax' ? 'Lax' : 'Strict', maxAgeS },
     // Browsers do not send a Strict cookie when the authorization server redirects to the callback.
-    pendingLoginCookie: { prefix: `${base}-login-`, suffix, security, sameSite: 'Lax', maxAgeS: loginLifeMs / 1_000 },
+    pendingLoginCookie: { prefix: `${base}-login-`, suffix, isSecure, sameSite: 'Lax', maxAgeS: maxLoginMs / 1_000 },
   }
 }
 
+type Cookies = ReturnType<typeof cookieKinds>
+/**
+ * One cookie of the backend. The same descriptor sets and removes it: a browser finds the cookie by name, host and path, and ignores
+ * a line with `__Host-` that lacks its flags. RFC 6265 section 5.3.
+ */
+export type CookieKind = Cookies['sessionCookie']
+export type PendingLoginCookieKind = Cookies['pendingLoginCookie']
+
 /** Returns a `Set-Cookie` line. Without a value it removes the cookie. */
-export function cookieLine({ name, sameSite, security, maxAgeS }: CookieKind, value?: string): string {
-  const secure = security === 'secure' ? '; Secure' : ''
+export function cookieLine({ name, sameSite, isSecure, maxAgeS }: CookieKind, value?: string): string {
+  const secure = isSecure ? '; Secure' : ''
   const age = value === undefined ? 0 : maxAgeS
   return `${name}=${value ?? ''}; Path=/; HttpOnly; SameSite=${sameSite}${secure}; Max-Age=${age}`
 }
 
-/** The headers of a request, of which only `cookie` is read. */
-export type CookieHeader = Pick<Headers, 'get'>
+/** Reads headers by their names in lower case. */
+export type HeaderReader = Pick<Headers, 'get'>
+
+/** Returns a reader of the headers of a request of the Fetch API or of Node. */
+export function headerReader(headers: object): HeaderReader {
+  if ('get' in headers && typeof headers.get === 'function') return headers as Headers
+  return {
+    get(name) {
+      const value: unknown = Object.hasOwn(headers, name) ? (headers as Record<string, unknown>)[name] : null
+      return typeof value === 'string' ? value : null
+    },
+  }
+}
 
 /** Returns the values of a request's cookies by name, the first of each name. RFC 6265 section 4.2.1. */
-export function readCookies({ headers }: { readonly headers: CookieHeader }): Map<string, string> {
+export function readCookies({ headers }: { readonly headers: HeaderReader }): Map<string, string> {
   const cookies = new Map<string, string>()
   for (const pair of (headers.get('cookie') ?? '').split(';')) {
     const at = pair.indexOf('=')
@@ -92,19 +88,6 @@ export interface SessionCookieContext {
   readonly config: AuthConfig
   readonly sessionCookie: CookieKind
   readonly sessionLifeMs: number
-}
-
-/** The session that a request's cookie names. */
-export interface NamedSession {
-  /** Names the record. No cookie can be made from it. Undefined if the cookie is missing, invalid or too old. */
-  readonly key: string | undefined
-  /**
-   * The `Set-Cookie` line that removes an invalid cookie, if one came. The cookie of a session that ended or is too old stays,
-   * because this response may arrive after that of a new login, and the clock of this machine may be wrong.
-   */
-  readonly removal: readonly string[]
-  /** The latest end of the session in epoch milliseconds: `sessionLifeMs` after its login began, however often the user comes. */
-  readonly endsAtMs: number
 }
 
 /** Returns an id for the session of a login that begins now. It names this time, because that decides how long the session lasts. */
@@ -136,20 +119,21 @@ export function checkSessionKey({ sessionCookie }: SessionCookieContext, key: un
     invalid('key must be session.key of getSession, and not the cookie')
 }
 
-/** Returns the session that a request's cookie names, without reading the storage. */
+/**
+ * Returns what a request's cookie says, without reading the storage. `key` names the record, and no cookie can be made from it. It is
+ * undefined if the cookie is missing, invalid or too old. `endsAtMs` is the latest end of the session in epoch milliseconds.
+ */
 export async function readSessionCookie(
   context: SessionCookieContext,
-  request: { readonly headers: CookieHeader },
-): Promise<NamedSession> {
+  request: { readonly headers: HeaderReader },
+): Promise<{ readonly key: string | undefined; readonly endsAtMs: number }> {
   const { sessionCookie, sessionLifeMs, config } = context
-  const id = readCookies(request).get(sessionCookie.name)
-  if (id === undefined) return { key: undefined, removal: [], endsAtMs: 0 }
+  const id = readCookies(request).get(sessionCookie.name) ?? ''
   const [, began] = sessionId.exec(id) ?? []
-  if (began === undefined) return { key: undefined, removal: [cookieLine(sessionCookie)], endsAtMs: 0 }
+  if (began === undefined) return { key: undefined, endsAtMs: 0 }
   // The time is part of the hashed id, so an id with another time names another session.
   const endsAtMs = Number.parseInt(began, 36) * 1_000 + sessionLifeMs
-  const isTooOld = config.clock.wallMs() >= endsAtMs
-  return { key: isTooOld ? undefined : await sessionKey(context, id), removal: [], endsAtMs }
+  return { key: config.clock.wallMs() < endsAtMs ? await sessionKey(context, id) : undefined, endsAtMs }
 }
 
 /** `crypto.hash` of Node 20.12 and later. It is declared here, because the types of other platforms do not have it. */

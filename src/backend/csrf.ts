@@ -1,4 +1,5 @@
 import { attempt } from '../internal/values.ts'
+import type { HeaderReader } from './cookies.ts'
 import type { ErrorBody } from './responses.ts'
 
 /** The header that another site can send only after a CORS preflight, which the backend never allows. */
@@ -16,7 +17,7 @@ export function passesCsrfChecks(request: Request, origin: string): boolean {
 }
 
 /** Returns whether Fetch Metadata or `Origin` shows a page of this origin, and neither of them another one. */
-function isSameOrigin({ headers }: Request, origin: string): boolean {
+export function isSameOrigin({ headers }: { readonly headers: HeaderReader }, origin: string): boolean {
   const site = headers.get('sec-fetch-site')
   const from = headers.get('origin')
   if (site === null && from === null) return false

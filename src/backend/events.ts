@@ -115,28 +115,20 @@ export type Revocation = 'done' | 'failed' | 'off'
  * `query`: a parameter that the route does not list. `body`: too large. `body_read`: other code, such as `express.json()`, read it
  * before the backend. `busy`: `maxParallelCalls` requests of the session are in progress.
  */
-export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'query' | 'headers' | 'body' | 'body_read' | 'busy'
+export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'query' | 'body' | 'body_read' | 'busy'
 
 /**
- * Returns the listener of a backend without `onEvent`. On loopback it prints one line for the first failure that has a cause or is
- * `invalid_client`, and for each setup problem before it, because the developer sees only a 404, 502 or 503 otherwise.
+ * Returns the listener of a backend without `onEvent`. On loopback it prints one line for the first failure that has a cause, and for each
+ * setup problem before it, because the developer sees only a 404, 502 or 503 otherwise.
  */
 export function unheardEvents(isLocal: boolean): (event: BackendEvent) => void {
   let isSilent = !isLocal
   return (event) => {
-    const cause = 'cause' in event && event.cause ? event.cause : refusedClient(event)
-    if (isSilent || !cause) return
+    if (isSilent || !('cause' in event) || !event.cause) return
     isSilent = event.type !== 'setup_problem'
-    const { message, code, name, stack = [] }: Partial<ErrorCause> = cause
+    const { message, code, name, stack = [] }: Partial<ErrorCause> = event.cause
     const what = message ?? [code ?? name, ...stack.slice(0, 1)].join(' ')
     // biome-ignore lint/suspicious/noConsole: a developer reads the console if a request fails, and no call of the app can reject with this.
     console.warn(`agent-auth: ${event.type}: ${what} Set onEvent to receive every event.`)
   }
-}
-
-/** Returns a cause for a login whose client the token endpoint refused. Such an event has none, because there was a response. */
-function refusedClient(event: BackendEvent): ErrorCause | undefined {
-  if (event.type !== 'login_failed' || event.error !== 'invalid_client') return undefined
-  const message = 'The token endpoint responded with invalid_client. Check clientId and clientSecret.'
-  return { name: 'AgentAuthError', code: event.code, message }
 }

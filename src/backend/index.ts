@@ -12,7 +12,7 @@ export type {
   SetupProblemEvent,
   StorageOperation,
 } from './events.ts'
-export type { BackendOptions } from './options.ts'
+export type { BackendOptions, NewSession } from './options.ts'
 export type { ProxyRouteOptions } from './proxy/allowed-routes.ts'
 export type { ProxyHeaderNames } from './proxy/headers.ts'
 export type { SessionAnswer } from './routes/session.ts'

@@ -3,12 +3,10 @@ import type { PendingLogin } from '../authorize.ts'
 import { AgentAuthError } from '../errors.ts'
 import { invalid } from '../internal/values.ts'
 import type { EncryptionKeys } from '../storage/jwe.ts'
-import type { BackendContext } from './context.ts'
-import { type CookieKind, cookieLine, readCookies } from './cookies.ts'
+import { cookieLine, type PendingLoginCookieKind, readCookies } from './cookies.ts'
 
 /** Browsers ignore a larger `Set-Cookie` line without a notice. RFC 6265 section 6.1. */
 const maxCookieBytes = 4_096
-const maxPendingLogins = 8
 /** Servers refuse more than 8 KiB of headers, and other cookies need room. */
 const maxPendingLoginBytes = 7_168
 /** 32 characters of base64 hold 192 bits. */
@@ -23,6 +21,11 @@ export interface PendingLoginCookie {
   readonly replacedKey?: string | undefined
 }
 
+interface LoginCookies {
+  readonly pendingLoginKeys: () => Promise<EncryptionKeys>
+  readonly pendingLoginCookie: PendingLoginCookieKind
+}
+
 /** Keeps text that was encrypted for another use from being accepted as a login. */
 const purpose = 'login'
 
@@ -30,7 +33,7 @@ const purpose = 'login'
 const encryption = (): Promise<typeof import('../storage/jwe.ts')> => import('../storage/jwe.ts')
 
 /** Returns the `Set-Cookie` line of a login that starts. Rejects with `config_invalid` if it is too large for a cookie. */
-export async function pendingLoginLine(backend: BackendContext, login: PendingLoginCookie): Promise<string> {
+export async function pendingLoginLine(backend: LoginCookies, login: PendingLoginCookie): Promise<string> {
   const { encrypt } = await encryption()
   const encrypted = await encrypt(await backend.pendingLoginKeys(), purpose, JSON.stringify(login))
   const line = cookieLine(kindOf(backend, login.pending.state), encrypted)
@@ -43,22 +46,21 @@ export async function pendingLoginLine(backend: BackendContext, login: PendingLo
 }
 
 /** Returns lines that remove the oldest logins, so that all cookies fit together with this new line. */
-export function oldestLoginRemovals(backend: BackendContext, request: Request, line: string): string[] {
-  let [count, bytes] = [1, line.length]
+export function oldestLoginRemovals(backend: LoginCookies, request: Request, line: string): string[] {
+  let bytes = line.length
   // Browsers send the oldest first.
   const newestFirst = [...readCookies(request)].reverse()
   return newestFirst.flatMap(([name, value]) => {
     const state = stateOf(backend, name)
     if (state === undefined) return []
-    count += 1
     bytes += name.length + value.length + '=; '.length
-    return count <= maxPendingLogins && bytes <= maxPendingLoginBytes ? [] : [pendingLoginRemoval(backend, state)]
+    return bytes <= maxPendingLoginBytes ? [] : [pendingLoginRemoval(backend, state)]
   })
 }
 
 /** Returns the login of a callback, or undefined if its cookie is missing, no secret decrypts it, or it has another state. */
 export async function readPendingLogin(
-  backend: BackendContext,
+  backend: LoginCookies,
   request: Request,
   state: string,
 ): Promise<PendingLoginCookie | undefined> {
@@ -76,16 +78,16 @@ export async function readPendingLogin(
 }
 
 /** Returns the `Set-Cookie` line that removes a login. */
-export function pendingLoginRemoval(backend: BackendContext, state: string): string {
+export function pendingLoginRemoval(backend: LoginCookies, state: string): string {
   return cookieLine(kindOf(backend, state))
 }
 
-function kindOf({ pendingLoginCookie: { prefix, suffix, ...kind } }: BackendContext, state: string): CookieKind {
+function kindOf({ pendingLoginCookie: { prefix, suffix, ...kind } }: LoginCookies, state: string) {
   return { ...kind, name: prefix + state + suffix }
 }
 
 /** Returns the state in the name of a pending-login cookie of this app; undefined for the names of all other cookies. */
-function stateOf({ pendingLoginCookie: { prefix, suffix } }: BackendContext, name: string): string | undefined {
+function stateOf({ pendingLoginCookie: { prefix, suffix } }: LoginCookies, name: string): string | undefined {
   if (!name.startsWith(prefix) || !name.endsWith(suffix)) return undefined
   const [state] = /^[\w-]{43}$/.exec(name.slice(prefix.length, name.length - suffix.length)) ?? []
   return state

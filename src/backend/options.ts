@@ -1,3 +1,4 @@
+import type { TokenClaims } from '../claims.ts'
 import type { AuthConfigOptions } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { BackendEvent } from './events.ts'
@@ -46,10 +47,23 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   /** Names the endpoint that revokes the refresh token at logout. Default: no revocation. RFC 7009. */
   revocationEndpoint?: string | undefined
   /**
+   * Called once for each login, before the user sees the app, for example to create a row for `claims?.subject`. The login waits for it.
+   * If it throws, the login fails with 500, and the session ends. Default: nothing.
+   */
+  onSignedIn?: ((login: NewSession) => unknown) | undefined
+  /**
    * Receives structured events without secrets. The backend ignores what it throws. Default: on loopback, a line for the first failure,
    * and before it one for each setup problem.
    */
   onEvent?: ((event: BackendEvent) => void) | undefined
+}
+
+/** The session of a login that succeeded. */
+export interface NewSession {
+  /** Names the session, as `key` of `getSession`. */
+  readonly key: string
+  /** What the access token says about its user. Undefined for a token that is no JWT. Not verified: it came from the token endpoint. */
+  readonly claims: TokenClaims | undefined
 }
 
 export const ownOptionNames: readonly (keyof BackendOptions)[] = [
@@ -65,4 +79,5 @@ export const ownOptionNames: readonly (keyof BackendOptions)[] = [
   'idleMs',
   'errorPath',
   'revocationEndpoint',
+  'onSignedIn',
 ]

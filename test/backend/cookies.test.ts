@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { CompactEncrypt } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { backendContext } from '../../src/backend/create-context.ts'
+import { backendContext } from '../../src/backend/context.ts'
 import { oldestLoginRemovals, pendingLoginRemoval } from '../../src/backend/login-cookie.ts'
 import { decrypt } from '../../src/storage/jwe.ts'
 import { type BackendRig, guard } from '../support/backend-rig.ts'
@@ -116,7 +116,7 @@ describe('the session cookie', () => {
     expect((await browser.call()).status).toBe(200)
   })
 
-  test('with any byte changed, cut or added means signed out, and a value that cannot be an id is removed', async () => {
+  test('with any byte changed, cut or added means signed out', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -133,15 +133,12 @@ describe('the session cookie', () => {
     ]
     for (const one of forged) {
       browser.setCookie(name, one)
-      expect(await rig.backend.getSession(browser.request('/'))).toEqual({ status: 'signed-out' })
+      expect(await rig.backend.getSession(browser.request('/'))).toEqual({ signedIn: false, status: 'signed-out' })
       expect((await browser.call()).status).toBe(401)
-      expect(browser.cookies.size).toBe(isId(one) ? 1 : 0)
     }
-    expect(forged.filter(isId).length).toBeGreaterThan(40)
     for (const one of [forged[0] ?? '', 'A']) {
       browser.setCookie(name, one)
       expect(await browser.status()).toBe('signed-out')
-      expect(browser.cookies.size).toBe(isId(one) ? 1 : 0)
     }
     expect(rig.sent.filter(({ headers }) => headers.get('authorization')?.startsWith('Bearer'))).toEqual([])
     browser.setCookie(name, value)
@@ -280,14 +277,6 @@ describe('the login cookie', () => {
       browser.setCookie(`__Host-agent-auth-login-${name}`, 'v'.repeat(3_000), 'Lax')
     await browser.goToCallback()
     expect(browser.lines).toHaveLength(1)
-  })
-
-  test('at most eight are kept, the newest', async () => {
-    const browser = (await rigOf()).browser()
-    const states: (string | null)[] = []
-    for (let at = 0; at < 12; at++) states.push((await browser.goToCallback()).searchParams.get('state'))
-    expect([...browser.cookies.keys()].map((name) => name.slice(-43))).toEqual(states.slice(-8))
-    expect(browser.cookieHeader().length).toBeLessThan(8_192)
   })
 
   test('with any byte changed, or from another state, the login is unknown, and no code is sent', async () => {
@@ -429,10 +418,6 @@ function cookieNames(rig: BackendRig, { basePath, port }: { basePath: string; po
       )
     },
   }
-}
-
-function isId(value: string): boolean {
-  return /^[\da-z]{5,8}\.[\w-]{43}$/.test(value)
 }
 
 function sameBytes(a: string, b: string): boolean {

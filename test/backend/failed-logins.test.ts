@@ -10,7 +10,6 @@ interface Started {
 }
 
 const refusal = () => json({ error: 'invalid_grant' }, { status: 400 })
-const grant = () => json({ access_token: 'access', refresh_token: 'refresh', expires_in: 600 })
 let answer: () => Response
 let sent: number
 let start: () => Promise<Started>
@@ -41,31 +40,6 @@ beforeEach(() => {
 })
 
 afterEach(() => vi.restoreAllMocks())
-
-test('of failed logins the newest 256 are remembered, so that memory has a bound', async () => {
-  const logins: Started[] = []
-  for (let count = 0; count < 257; count += 1) {
-    const login = await start()
-    logins.push(login)
-    expect(await load(login)).toBe(400)
-  }
-  expect(sent).toBe(257)
-  for (const login of logins.slice(1)) expect(await load(login)).toBe(400)
-  expect(sent).toBe(257)
-  // The oldest failure is forgotten, so the code is sent again and the service refuses it.
-  expect(await load(logins[0] as Started)).toBe(400)
-  expect(sent).toBe(258)
-})
-
-test('logins that succeed take no room: a code that failed is not sent again after any number of them', async () => {
-  const failed = await start()
-  expect(await load(failed)).toBe(400)
-  answer = grant
-  for (let count = 0; count < 300; count += 1) expect(await load(await start())).toBe(200)
-  expect(sent).toBe(301)
-  expect(await load(failed)).toBe(400)
-  expect(sent).toBe(301)
-})
 
 test('callbacks of one login that arrive in the same moment send its code once, also if the service refuses it', async () => {
   const login = await start()

@@ -39,12 +39,15 @@ test('getSession takes the request objects of Node, Express and Fastify', async 
   await browser.logIn()
   const headers = { host: 'app', cookie: browser.cookieHeader() }
   expect((await rig.backend.getSession({ ...ofNode, headers })).status).toBe('signed-in')
-  expect(await rig.backend.getSession(ofNode)).toEqual({ status: 'signed-out' })
-  expect(await rig.backend.getSession({ headers: {} })).toEqual({ status: 'signed-out' })
-  expect(await rig.backend.getSession({ headers: Object.create(headers) })).toEqual({ status: 'signed-out' })
+  expect(await rig.backend.getSession(ofNode)).toEqual({ signedIn: false, status: 'signed-out' })
+  expect(await rig.backend.getSession({ headers: {} })).toEqual({ signedIn: false, status: 'signed-out' })
+  expect(await rig.backend.getSession({ headers: Object.create(headers) })).toEqual({
+    signedIn: false,
+    status: 'signed-out',
+  })
 })
 
 test('getSession takes the Headers of a request alone', async () => {
   rig = await backendRig()
-  expect(await rig.backend.getSession({ headers: new Headers() })).toEqual({ status: 'signed-out' })
+  expect(await rig.backend.getSession({ headers: new Headers() })).toEqual({ signedIn: false, status: 'signed-out' })
 })

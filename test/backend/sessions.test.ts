@@ -420,12 +420,12 @@ describe('server code', () => {
     await script.signIn({ accessToken: await getAccessToken(), obtainedAtMs, expiresAtMs: obtainedAtMs + 60_000 })
     const job = signedIn(await rig.backend.getSession({ key: 'nightly' }))
     expect((await job.fetch('/api/parent_agents/1/state_function/context_variables')).status).not.toBe(401)
-    expect(await rig.backend.getSession({ key: 'other' })).toEqual({ status: 'signed-out' })
+    expect(await rig.backend.getSession({ key: 'other' })).toEqual({ signedIn: false, status: 'signed-out' })
     // A key that other code put on every object names no session of a request.
     Object.defineProperty(Object.prototype, 'key', { value: 'nightly', configurable: true })
     const found = rig.backend.getSession(rig.browser().request('/'))
     Reflect.deleteProperty(Object.prototype, 'key')
-    expect(await found).toEqual({ status: 'signed-out' })
+    expect(await found).toEqual({ signedIn: false, status: 'signed-out' })
   })
 
   test('two tenants and two clients over one storage: each sees its own session, and a cookie opens one', async () => {

@@ -47,17 +47,6 @@ test('an error of other code is its class and its place', async () => {
   ])
 })
 
-test('a client that the token endpoint refuses is one line that names the options', async () => {
-  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-  const rig = await rigOf({ backend: { redirectUri: loopback, onEvent: undefined, clientSecret: 'wrong' } })
-  for (let login = 0; login < 2; login += 1) expect((await rig.browser().logIn()).status).toBe(502)
-  expect(warn.mock.calls).toEqual([
-    [
-      'agent-auth: login_failed: The token endpoint responded with invalid_client. Check clientId and clientSecret. Set onEvent to receive every event.',
-    ],
-  ])
-})
-
 test('a user who denies the login is no line, because that is no fault of the setup', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const browser = (await rigOf({ backend: { redirectUri: loopback, onEvent: undefined } })).browser()

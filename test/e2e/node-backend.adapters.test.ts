@@ -61,6 +61,7 @@ function browserAt(name: string): AppBrowser {
   const overHttp: Backend = {
     handle: sendPlain,
     serves: () => true,
+    isSameOrigin: () => true,
     basePath: '/auth',
     getSession: forServer,
     endSession: forServer,

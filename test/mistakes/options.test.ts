@@ -38,9 +38,11 @@ describe('storages', () => {
     )
   })
 
-  it('sessions of a backend refuse localStorage itself and name a storage of a server', async () => {
+  it('sessions of a backend refuse localStorage itself', async () => {
     expect(await failure(() => backendWith({ sessions: untyped(area) }))).toMatchObject(
-      invalid('sessions must be a storage, such as memoryStorage(), redisStorage(…) or postgresStorage(…)'),
+      invalid(
+        'sessions must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it',
+      ),
     )
   })
 
@@ -87,7 +89,5 @@ describe('arguments', () => {
 })
 
 it('createBackendClient(text) says how the option is written', async () => {
-  expect(await failure(() => createBackendClient(untyped('/auth')))).toMatchObject(
-    invalid('unknown option: use basePath'),
-  )
+  expect(await failure(() => createBackendClient(untyped('/auth')))).toMatchObject(invalid('the options are basePath'))
 })

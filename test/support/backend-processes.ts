@@ -4,7 +4,7 @@ import { createAuthConfig, createSession, exchangeCode, readCallback, startLogin
 import type { BackendOptions } from 'agent-auth/backend'
 import { type Service, startService } from 'agent-service'
 import { newSessionId, sessionKey } from '../../src/backend/cookies.ts'
-import { backendContext } from '../../src/backend/create-context.ts'
+import { backendContext } from '../../src/backend/context.ts'
 import { guard, searchPath, secrets } from './backend-rig.ts'
 import { type AtEnd, nextWord, startChildren } from './children.ts'
 import { connectTo } from './shared-stores.ts'

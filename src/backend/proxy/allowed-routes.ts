@@ -1,4 +1,4 @@
-import { checkNames, invalid } from '../../internal/values.ts'
+import { attempt, checkNames, invalid } from '../../internal/values.ts'
 
 const mebibyte = 1_048_576
 const [maxBytes, defaultBytes] = [1_024 * mebibyte, mebibyte]
@@ -17,30 +17,19 @@ export interface ProxyRouteOptions {
 }
 
 /** One route of the API that pages may call through the backend. */
-export interface ProxyRoute {
-  /** `METHOD /path/:param`, as configured. */
-  readonly template: string
-  readonly method: string
-  readonly segments: readonly string[]
-  readonly maxBodyBytes: number
-  readonly timeoutMs: number
-  readonly query: readonly string[] | undefined
-}
+export type ProxyRoute = ReturnType<typeof proxyRoutes>[number]
 
 const template = /^(GET|HEAD|POST|PUT|PATCH|DELETE) ((?:\/(?::\w+|[\w~-][\w.~-]*))+)$/
 
 const optionNames: readonly (keyof ProxyRouteOptions)[] = ['route', 'maxBodyBytes', 'timeoutMs', 'query']
 
 /** Parses the option `proxy`. Throws `config_invalid`. */
-export function proxyRoutes(
-  templates: readonly (string | ProxyRouteOptions)[],
-  basePath: string,
-): readonly ProxyRoute[] {
+export function proxyRoutes(templates: readonly (string | ProxyRouteOptions)[], basePath: string) {
   if (!Array.isArray(templates)) invalid('proxy must be a list of METHOD /path/:param')
   return templates.map((entry: string | ProxyRouteOptions, at) => {
     const options: Partial<ProxyRouteOptions> =
       typeof entry === 'object' ? checkNames(`proxy[${at}]`, entry, optionNames) : { route: entry }
-    const { route = '', query } = options
+    const { route = '', query, maxBodyBytes = defaultBytes, timeoutMs = defaultTimeoutMs } = options
     const [, method, path] = template.exec(route) ?? []
     if (!method || !path || `${path}/`.startsWith(`${basePath}/`))
       invalid(
@@ -48,17 +37,12 @@ export function proxyRoutes(
       )
     if (query !== undefined && !(Array.isArray(query) && query.every((name) => typeof name === 'string')))
       invalid(`query of proxy[${at}] must be a list of names`)
-    return { template: route, method, segments: path.split('/'), query: query && [...query], ...limitsOf(options, at) }
+    if (!(maxBodyBytes >= 1 && maxBodyBytes <= maxBytes))
+      invalid(`maxBodyBytes of proxy[${at}] must be from 1 byte to 1 GiB`)
+    if (!(timeoutMs >= minTimeoutMs && timeoutMs <= maxTimeoutMs))
+      invalid(`timeoutMs of proxy[${at}] must be from ${minTimeoutMs} to ${maxTimeoutMs} milliseconds`)
+    return { template: route, method, segments: path.split('/'), query: query && [...query], maxBodyBytes, timeoutMs }
   })
-}
-
-function limitsOf(options: Partial<ProxyRouteOptions>, at: number): Pick<ProxyRoute, 'maxBodyBytes' | 'timeoutMs'> {
-  const { maxBodyBytes = defaultBytes, timeoutMs = defaultTimeoutMs } = options
-  if (!(maxBodyBytes >= 1 && maxBodyBytes <= maxBytes))
-    invalid(`maxBodyBytes of proxy[${at}] must be from 1 byte to 1 GiB`)
-  if (!(timeoutMs >= minTimeoutMs && timeoutMs <= maxTimeoutMs))
-    invalid(`timeoutMs of proxy[${at}] must be from ${minTimeoutMs} to ${maxTimeoutMs} milliseconds`)
-  return { maxBodyBytes, timeoutMs }
 }
 
 /** Returns the query for the API, with its `?`. Returns undefined if the route does not list one of its names, which becomes a 400. */
@@ -82,14 +66,8 @@ export interface ProxyMatch {
  */
 export function matchRoute(routes: readonly ProxyRoute[], method: string, pathname: string): ProxyMatch | undefined {
   const segments = pathname.split('/')
-  let refused: ProxyMatch | undefined
-  for (const route of routes) {
-    if (route.method !== method || !fits(route, segments)) continue
-    const path = pathOf(route, segments)
-    if (path !== undefined) return { route, path }
-    refused ??= { route, path }
-  }
-  return refused
+  const route = routes.find((one) => one.method === method && fits(one, segments))
+  return route && { route, path: pathOf(route, segments) }
 }
 
 function fits(route: ProxyRoute, segments: readonly string[]): boolean {
@@ -104,16 +82,11 @@ function pathOf(route: ProxyRoute, segments: readonly string[]): string | undefi
 
 /** Decodes a parameter once and encodes it again. Returns undefined if it is not plain. */
 function parameter(raw: string): string | undefined {
-  try {
-    const value = decodeURIComponent(raw)
-    // Some servers normalize a segment after they split the path, which makes a slash of a full-width slash. An encoded dot is
-    // refused in any position, because no client has to encode it.
-    return isPlain(value) && isPlain(value.normalize('NFKC')) && !/%2e/i.test(raw)
-      ? encodeURIComponent(value)
-      : undefined
-  } catch {
-    return undefined
-  }
+  const value = attempt(() => decodeURIComponent(raw))
+  // Some servers normalize a segment after they split the path, which makes a slash of a full-width slash. An encoded dot is refused in
+  // any position, because no client has to encode it.
+  if (value === undefined || !isPlain(value) || !isPlain(value.normalize('NFKC')) || /%2e/i.test(raw)) return undefined
+  return encodeURIComponent(value)
 }
 
 /**

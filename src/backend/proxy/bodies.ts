@@ -7,100 +7,84 @@ const maxBufferedBytes = 65_536
 const [maxDrainedBytes, maxDrainMs] = [8_388_608, 30_000]
 const maxBrowserSilenceMs = 120_000
 
-/** What a proxied request waits for besides the response of the API. */
-export type AwaitedPart = 'session' | 'token' | 'body'
-
-/** What `requestBody` needs besides the request. */
-export interface BodyOptions {
-  readonly signal: AbortSignal
-  readonly maxBytes: number
-  /** Has `body` while a streamed body waits for its next bytes from the browser. */
-  readonly awaited: Set<AwaitedPart>
-  /** Called if a streamed body turns out to be unusable. */
-  readonly onProblem: (problem: BodyProblem) => void
-}
-
 /** `too_large`: over the limit. `read_before`: other code read it, or a part of it, before the backend got the request. */
 export type BodyProblem = 'too_large' | 'read_before'
 
-/** A body to send to the API. */
-export type ForwardedBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
+/** How far a proxied request has come. */
+export interface Progress {
+  /** What it waits for besides the response of the API. */
+  readonly awaits: Set<'session' | 'token' | 'body'>
+  /** Why its body cannot be sent, if so. `fetch` rejects with an error of its own when a streamed body fails. */
+  problem?: BodyProblem
+}
 
-/** The error of a body that cannot be sent to the API. A streamed body fails with it as well. */
-export class UnusableBodyError extends Error {
-  readonly problem: BodyProblem
-
-  constructor(problem: BodyProblem) {
-    super(problem)
-    this.problem = problem
-  }
+export interface BodyOptions {
+  readonly signal: AbortSignal
+  readonly maxBytes: number
+  readonly progress: Progress
 }
 
 /**
- * Returns the body to send to the API: a short one with a `Content-Length` as bytes, any other as a stream. Rejects with
- * `UnusableBodyError` if a problem is known before sending. A stream calls `onProblem` and fails with that error later.
+ * Returns the body to send to the API: a short one with a `Content-Length` as bytes, any other as a stream. If it turns out to be unusable,
+ * `progress.problem` is set, and the call rejects, or the stream fails.
  */
-export async function requestBody(request: Request, options: BodyOptions): Promise<ForwardedBody | undefined> {
-  if (/^(GET|HEAD)$/.test(request.method)) return undefined
-  const declared = Number(request.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
-  if (declared > options.maxBytes && Number.isFinite(declared)) throw new UnusableBodyError('too_large')
-  if (declared <= maxBufferedBytes) return wholeBody(request, declared, options)
+export async function requestBody(
+  request: Request,
+  options: BodyOptions,
+): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null> {
+  if (/^(GET|HEAD)$/.test(request.method)) return null
+  const { headers } = request
+  const declared = headers.get('content-length')
+  // A client of HTTP/1.1 does not use `Transfer-Encoding` for an empty body.
+  const minBytes = Number(declared ?? headers.has('transfer-encoding'))
+  if (minBytes > options.maxBytes) throw unusable('too_large', options)
+  if (declared !== null && minBytes <= maxBufferedBytes) return wholeBody(request, minBytes, options)
   // Server adapters create the stream when the property is read, and a short body needs none.
   const { body } = request
-  if (request.bodyUsed || body?.locked) throw new UnusableBodyError('read_before')
-  if (body) return limitBody(body, request.headers, options)
-  if (minBytes(request.headers) > 0) throw new UnusableBodyError('read_before')
-  return undefined
+  if (request.bodyUsed || body?.locked || (!body && minBytes > 0)) throw unusable('read_before', options)
+  return body && limitBody(body, minBytes, options)
+}
+
+function unusable(problem: BodyProblem, { progress }: BodyOptions): Error {
+  progress.problem = problem
+  return new Error(problem)
 }
 
 async function wholeBody(
   request: Request,
-  declared: number,
-  { signal, maxBytes }: BodyOptions,
+  declaredBytes: number,
+  options: BodyOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  let bytes: Uint8Array<ArrayBuffer>
-  try {
-    bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal))
-  } catch (error) {
+  const bytes = await abortable(request.arrayBuffer(), options.signal).catch((error) => {
     // A body that was read rejects with a TypeError, a failed connection with other types. Fetch standard, section 5.3.
-    throw error instanceof TypeError ? new UnusableBodyError('read_before') : error
-  }
-  if (bytes.length > maxBytes) throw new UnusableBodyError('too_large')
-  if (bytes.length < declared) throw new UnusableBodyError('read_before')
-  return bytes
-}
-
-/**
- * Returns how many bytes arrive at least if no other code has read the body. With `Transfer-Encoding` it is one, because a client of
- * HTTP/1.1 does not use that header for an empty body.
- */
-function minBytes(headers: Headers): number {
-  const declared = headers.get('content-length')
-  return declared === null ? Number(headers.has('transfer-encoding')) : Number(declared)
+    throw error instanceof TypeError ? unusable('read_before', options) : error
+  })
+  if (bytes.byteLength > options.maxBytes) throw unusable('too_large', options)
+  if (bytes.byteLength < declaredBytes) throw unusable('read_before', options)
+  return new Uint8Array(bytes)
 }
 
 /** Passes a body on up to the limit. Releases it when the signal fires, so that `drainBody` can read the rest. */
 function limitBody(
   body: ReadableStream<Uint8Array>,
-  headers: Headers,
-  { signal, maxBytes, awaited, onProblem }: BodyOptions,
+  minBytes: number,
+  options: BodyOptions,
 ): ReadableStream<Uint8Array> {
+  const { signal, maxBytes, progress } = options
   const reader = body.getReader()
   signal.addEventListener('abort', () => reader.releaseLock(), { once: true })
   let size = 0
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const refuse = (problem: BodyProblem): void => {
-          onProblem(problem)
-          controller.error(new UnusableBodyError(problem))
-        }
-        awaited.add('body')
+        progress.awaits.add('body')
         const { done, value } = await reader.read()
-        awaited.delete('body')
-        if (done) return size < minBytes(headers) ? refuse('read_before') : controller.close()
+        progress.awaits.delete('body')
+        if (done && size < minBytes) return controller.error(unusable('read_before', options))
+        if (done) return controller.close()
         size += value.byteLength
-        return size > maxBytes ? refuse('too_large') : controller.enqueue(value)
+        if (size > maxBytes) return controller.error(unusable('too_large', options))
+        controller.enqueue(value)
       },
     },
     { highWaterMark: 0 },
@@ -130,7 +114,7 @@ export interface RelayOptions {
   /** How long the API may send nothing. */
   readonly maxApiSilenceMs: number
   /** Asked before each chunk is passed on. */
-  hasSessionEnded(): Promise<boolean> | boolean
+  hasSessionEnded(): Promise<boolean>
   /** Called once when no more of a response is sent. `interruption` is set if the API or the end of the session is the reason. */
   onEnd(how: 'complete' | 'broken', interruption?: unknown): void
 }

@@ -4,7 +4,7 @@ import { causeOf, type ErrorCause, tokenEndpointCause, unreachedCause } from '..
 import type { ProxyRefusal } from '../events.ts'
 import { errorResponse, errorResponseOf } from '../responses.ts'
 import type { ProxyRoute } from './allowed-routes.ts'
-import type { AwaitedPart, BodyProblem } from './bodies.ts'
+import type { BodyProblem, Progress } from './bodies.ts'
 import { redirectMessage, UnusableResponseError } from './headers.ts'
 
 /** What the browser gets, and what the event says about it. */
@@ -30,11 +30,16 @@ export function unusableBodyResponse(problem: BodyProblem, { maxBodyBytes }: Pro
 }
 
 /**
+ * The text of Node, Deno or Bun. An error may also quote the host of `baseUrl`. That is in lower case and has no blank, so it never
+ * matches.
+ */
+const refusedRedirect = /unexpected redirect|Encountered redirect|UnexpectedRedirect/
+
+/**
  * Returns the response for an error of the session, of the connection, or of a response that cannot be passed on. `received` is the response
  * of the API, if it came before the error.
  */
 export function failedResponse({ config }: BackendContext, error: unknown, received: Response | undefined): Forwarded {
-  if (error instanceof UnusableResponseError) return refusedResponse(error.message)
   if (isAgentAuthError(error)) {
     const response = errorResponseOf(error)
     // If no newer token is there after a 401, the browser gets that 401, so the request was not sent here.
@@ -42,7 +47,12 @@ export function failedResponse({ config }: BackendContext, error: unknown, recei
     return { response, cause: tokenEndpointCause(error) }
   }
   // With `redirect: 'error'`, `fetch` rejects, and only its text says why.
-  if (refusedRedirect.test(`${error} ${(error as Error).cause}`)) return refusedResponse(redirectMessage)
+  const isRedirect = refusedRedirect.test(`${error} ${(error as Error).cause}`)
+  const unusable = error instanceof UnusableResponseError ? error.message : isRedirect && redirectMessage
+  if (unusable) {
+    const failure = { code: 'request_failed', message: unusable } as const
+    return { response: errorResponse(502, failure), cause: { name: 'AgentAuthError', ...failure } }
+  }
   const message = `${received ? 'The response of the API could not be passed on' : 'The API could not be reached'}. Try again.`
   return {
     response: errorResponse(502, { code: 'request_failed', message, retryable: true }),
@@ -50,39 +60,24 @@ export function failedResponse({ config }: BackendContext, error: unknown, recei
   }
 }
 
-const lateParts: Readonly<Record<AwaitedPart | 'api', string>> = {
-  session: 'The storage of the sessions did not respond',
-  body: 'The request body did not arrive',
-  token: 'The access token was not refreshed',
-  api: 'The API did not respond',
-}
+const slowParts = [
+  ['session', 'The storage of the sessions did not respond'],
+  ['token', 'The access token was not refreshed'],
+  ['body', 'The request body did not arrive'],
+] as const
 
 /** Returns the response if the time of the route is over. Its message says what was slow. */
-export function lateResponse(
-  { config }: BackendContext,
-  { timeoutMs }: ProxyRoute,
-  awaited: ReadonlySet<AwaitedPart>,
-): Forwarded {
-  const parts = ['session', 'token', 'body'] as const
-  const late = parts.find((part) => awaited.has(part)) ?? 'api'
-  const message = `${lateParts[late]} within ${timeoutMs / 1_000} s. Try again.`
+export function lateResponse({ config }: BackendContext, { timeoutMs }: ProxyRoute, { awaits }: Progress): Forwarded {
+  const slow = slowParts.find(([part]) => awaits.has(part))
+  const message = `${slow?.[1] ?? 'The API did not respond'} within ${timeoutMs / 1_000} s. Try again.`
   const error = new AgentAuthError('timeout', message, { retryable: true })
-  const cause = late === 'api' ? unreachedCause(error, config.baseUrl, 'baseUrl') : causeOf(error)
-  return { response: errorResponse(504, error), cause }
+  return {
+    response: errorResponse(504, error),
+    cause: slow ? causeOf(error) : unreachedCause(error, config.baseUrl, 'baseUrl'),
+  }
 }
 
 /** Returns a response that no browser gets. Its status distinguishes the event from failures of the API. */
 export function leftResponse(): Forwarded {
   return { response: errorResponse(499, { code: 'aborted', message: 'The browser left before the API responded.' }) }
-}
-
-/**
- * The text of Node, Deno or Bun. An error may also quote the host of `baseUrl`. That is in lower case and has no blank, so it never
- * matches.
- */
-const refusedRedirect = /unexpected redirect|Encountered redirect|UnexpectedRedirect/
-
-function refusedResponse(message: string): Forwarded {
-  const error = { code: 'request_failed', message } as const
-  return { response: errorResponse(502, error), cause: { name: 'AgentAuthError', ...error } }
 }

@@ -4,33 +4,23 @@ import type { AccessTokenSource } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
 import { causeOf } from '../error-cause.ts'
 import { withPrivateHeaders } from '../responses.ts'
-import { apiFetch, type LiveSession, usedSource } from '../sessions/live-sessions.ts'
+import { apiFetch, type LiveSession } from '../sessions/live-sessions.ts'
 import type { ProxyRoute } from './allowed-routes.ts'
-import {
-  type AwaitedPart,
-  type BodyProblem,
-  drainBody,
-  type ForwardedBody,
-  relayBody,
-  requestBody,
-  UnusableBodyError,
-} from './bodies.ts'
+import { drainBody, type Progress, relayBody, requestBody } from './bodies.ts'
 import { type Forwarded, failedResponse, lateResponse, leftResponse, unusableBodyResponse } from './failures.ts'
-import { type HeaderList, requirePassable, responseHeaders } from './headers.ts'
+import { requestHeaders, requirePassable, responseHeaders } from './headers.ts'
 
-/** How often the session of a response in progress is read. */
-const sessionCheckMs = 1_000
+/** A response that takes no longer arrives as a whole, also if its session ends meanwhile. */
+const shortResponseMs = 1_000
 
 /** A request that passed the checks of the proxy. */
 export interface ProxyCall {
   readonly route: ProxyRoute
   readonly request: Request
-  /** The headers that the API may see. */
-  readonly headers: HeaderList
   readonly live: LiveSession
   /** Path and query under `baseUrl`. */
   readonly target: string
-  /** Counts the request as ended, and releases its session. Only the first call counts. */
+  /** Releases the session. Only the first call counts. */
   readonly release: () => void
 }
 
@@ -45,18 +35,13 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
   const abort = (): void => stop.abort()
   request.signal.addEventListener('abort', abort)
   if (request.signal.aborted) abort()
-  const awaited = new Set<AwaitedPart>(['session'])
+  const progress: Progress = { awaits: new Set(['session']) }
   let late: Forwarded | undefined
   // The time ends when the response begins. From then on each silence is limited.
   const timer = setTimeout(() => {
-    late = lateResponse(context, route, awaited)
+    late = lateResponse(context, route, progress)
     abort()
   }, route.timeoutMs)
-  // Set by a streamed body, because `fetch` rejects with an error of its own when the stream fails.
-  let problem: BodyProblem | undefined
-  const onProblem = (found: BodyProblem): void => {
-    problem = found
-  }
   let response: Response | undefined
   const end = (how: 'complete' | 'broken', interruption?: unknown): void => {
     request.signal.removeEventListener('abort', abort)
@@ -68,13 +53,10 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
   }
   try {
     await abortable(requireUser(call.live), stop.signal)
-    awaited.delete('session')
-    awaited.add('body')
-    const body = await requestBody(request, { signal: stop.signal, maxBytes: route.maxBodyBytes, awaited, onProblem })
-    awaited.delete('body')
-    response = await send(context, call, { source: tokenSource(context, call, awaited), body, signal: stop.signal })
+    progress.awaits.delete('session')
+    response = await send(context, call, { signal: stop.signal, progress })
     // An injected `fetch` that calls an API in this process may respond although the body broke off. That response would hide why.
-    if (problem) throw new UnusableBodyError(problem)
+    if (progress.problem) throw new Error(progress.problem)
     requirePassable(response)
     return passOn(context, { response, call }, end)
   } catch (error) {
@@ -84,8 +66,7 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
     if (late) return late
     if (hasLeft) return leftResponse()
     await drainBody(request)
-    const bodyProblem = error instanceof UnusableBodyError ? error.problem : problem
-    return bodyProblem ? unusableBodyResponse(bodyProblem, route) : failedResponse(context, error, response)
+    return progress.problem ? unusableBodyResponse(progress.problem, route) : failedResponse(context, error, response)
   } finally {
     clearTimeout(timer)
   }
@@ -98,40 +79,38 @@ async function requireUser({ session }: LiveSession): Promise<void> {
   if (status !== 'signed-in') throw loginRequired()
 }
 
-/** Returns the session as a source of tokens that tells while a token is waited for. */
-function tokenSource({ uses }: BackendContext, { live }: ProxyCall, awaited: Set<AwaitedPart>): AccessTokenSource {
-  const source = usedSource(live.session, uses, live.name)
-  return {
+interface Sending {
+  readonly signal: AbortSignal
+  readonly progress: Progress
+}
+
+async function send(
+  context: BackendContext,
+  { request, route, live, target }: ProxyCall,
+  { signal, progress }: Sending,
+): Promise<Response> {
+  progress.awaits.add('body')
+  const body = await requestBody(request, { signal, maxBytes: route.maxBodyBytes, progress })
+  progress.awaits.delete('body')
+  const source: AccessTokenSource = {
     async getAccessToken(options) {
-      awaited.add('token')
-      const token = await source.getAccessToken(options)
-      awaited.delete('token')
+      progress.awaits.add('token')
+      const token = await live.source.getAccessToken(options)
+      progress.awaits.delete('token')
       return token
     },
   }
-}
-
-interface Sent {
-  readonly source: AccessTokenSource
-  readonly body: ForwardedBody | undefined
-  readonly signal: AbortSignal
-}
-
-function send(
-  context: BackendContext,
-  { request, headers, target }: ProxyCall,
-  { source, body, signal }: Sent,
-): Promise<Response> {
+  const headers = requestHeaders(request.headers, context.passedHeaders)
   // Node copies the body of a request unless `redirect` is `error` and `window` is null. Workers do not support `error`.
   const redirect = globalThis.navigator?.userAgent === 'Cloudflare-Workers' ? 'manual' : 'error'
-  const init = { method: request.method, headers, signal, redirect, window: null } as const
+  const init = { method: request.method, headers, signal, redirect, window: null, body } as const
   const url = context.config.baseUrl + target
-  const send = apiFetch(context, source)
-  if (!(body instanceof ReadableStream)) return send(url, { ...init, body: body ?? null })
+  const toApi = apiFetch(context, source)
+  if (!(body instanceof ReadableStream)) return toApi(url, init)
   // The types of fetch do not have this member yet, which a streamed body needs.
   const duplex = { duplex: 'half' } as const
   // A Request, because a stream in the settings is not sent again after a 401.
-  return send(new Request(url, { ...init, ...duplex, body }))
+  return toApi(new Request(url, { ...init, ...duplex }))
 }
 
 /** Returns the response of the API as the browser may see it. */
@@ -143,28 +122,25 @@ function passOn(
   const { status, body } = response
   const headers = responseHeaders(response.headers, context.passedHeaders)
   if (!body) onEnd('complete')
-  const options = { maxApiSilenceMs: call.route.timeoutMs, hasSessionEnded: sessionCheck(call.live, context), onEnd }
+  const { clock } = context.config
+  const begunMs = clock.monotonicMs()
+  const hasSessionEnded = async (): Promise<boolean> =>
+    clock.monotonicMs() - begunMs > shortResponseMs && (await hasEnded(context, call.live))
+  const options = { maxApiSilenceMs: call.route.timeoutMs, hasSessionEnded, onEnd }
   return { response: withPrivateHeaders(new Response(body && relayBody(body, options), { status, headers })) }
 }
 
 /**
- * Returns a function that tells whether the session of a response in progress has ended. It reads the session once a second at most. A
- * read that finds the user signed in counts as a use. If the storage cannot be read, or only the access token has expired, it returns false.
+ * Returns whether the session of a response in progress has ended. The session reads its storage once a second at most. A read that finds
+ * the user signed in counts as a use. If the storage cannot be read, or only the access token has expired, it returns false.
  */
-function sessionCheck(
-  { name, session }: LiveSession,
-  { config: { clock }, uses }: BackendContext,
-): () => Promise<boolean> | boolean {
-  const hasEnded = async (): Promise<boolean> => {
+async function hasEnded({ uses }: BackendContext, { name, session }: LiveSession): Promise<boolean> {
+  if (session.state.reason === 'expired') return false
+  try {
     const { status, reason } = await session.ready()
     if (status === 'signed-in') await uses?.note(name)
     return status === 'signed-out' && reason !== 'expired'
-  }
-  let checkedAtMs = clock.monotonicMs()
-  return () => {
-    const nowMs = clock.monotonicMs()
-    if (nowMs - checkedAtMs < sessionCheckMs) return false
-    checkedAtMs = nowMs
-    return hasEnded().catch(() => false)
+  } catch {
+    return false
   }
 }

@@ -1,9 +1,6 @@
 import { checkNames, invalid } from '../../internal/values.ts'
 import { csrfHeader } from '../csrf.ts'
 
-/** Node and most servers refuse more. */
-export const maxHeaderBytes = 16_384
-
 /** The headers that pass from a page to the API: about the content, its negotiation and tracing. */
 export const passedToApi: readonly string[] = [
   'accept',
@@ -83,13 +80,10 @@ export interface ProxyHeaderNames {
 }
 
 /** The names of the headers that pass, in lower case. */
-export interface PassedHeaders {
-  readonly toApi: ReadonlySet<string>
-  readonly toBrowser: ReadonlySet<string>
-}
+export type PassedHeaders = ReturnType<typeof passedHeaders>
 
 /** Returns all names that pass. Throws `config_invalid` for a text that is no name, and for names that must not pass. */
-export function passedHeaders(names: ProxyHeaderNames): PassedHeaders {
+export function passedHeaders(names: ProxyHeaderNames) {
   const { request, response } = checkNames('proxyHeaders', names, ['request', 'response'])
   return {
     toApi: new Set([...passedToApi, ...checkedNames('request', request, neverToApi)]),
@@ -112,40 +106,39 @@ function checkedNames(direction: 'request' | 'response', names: unknown = [], ne
   })
 }
 
-/** The content codings that `fetch` decodes. Fetch standard, section 5.6. */
-const decodable: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
-
 /** Headers as `fetch` and `Response` take them. They make `Headers` of the list themselves, so the proxy does not. */
 export type HeaderList = [name: string, value: string][]
 
 /**
- * Returns the headers of a request that the API may see, without the bearer header; undefined if all headers together are too large.
- * `Upgrade` does not pass, so a WebSocket cannot be opened through the proxy.
+ * Returns the headers of a request that the API may see, without the bearer header. `Upgrade` does not pass, so a WebSocket cannot be
+ * opened through the proxy.
  */
-export function requestHeaders(headers: Headers, passed: PassedHeaders): HeaderList | undefined {
-  let size = 0
-  for (const [name, value] of headers) size += name.length + value.length + 4
-  if (size > maxHeaderBytes) return undefined
-  const kept = filtered(headers, passed.toApi)
+export function requestHeaders(headers: Headers, { toApi }: PassedHeaders): HeaderList {
   // Without a coding, the body of the response passes as it is.
-  kept.push(['accept-encoding', 'identity'])
-  return kept
+  return [...filtered(headers, toApi), ['accept-encoding', 'identity']]
 }
 
+/** Matches a challenge that makes the browser ask for a password, which it would do for the app's origin. */
+const asksForPassword = /\b(basic|digest|negotiate|ntlm)\b/i
+
 /** Returns the headers of a response that the browser may see. */
-export function responseHeaders(headers: Headers, passed: PassedHeaders): HeaderList {
-  const kept = filtered(headers, passed.toBrowser).filter(
-    ([name, value]) => name !== 'www-authenticate' || !asksForPassword(value),
-  )
+export function responseHeaders(headers: Headers, { toBrowser }: PassedHeaders): HeaderList {
+  const kept = filtered(headers, toBrowser)
   const length = headers.get('content-length')
   if (length !== null && !headers.has('content-encoding') && /^\d+$/.test(length)) kept.push(['content-length', length])
-  return kept
+  return kept.filter(([name, value]) => name !== 'www-authenticate' || !asksForPassword.test(value))
 }
 
 export const redirectMessage =
   'The API responded with a redirect, which is not followed. Check baseUrl and the paths in proxy.'
 
 const codingMessage = 'The API sent a content coding that cannot be decoded. It must send none, gzip, deflate or br.'
+
+/**
+ * Matches the codings of a body that is plain: none, or those that `fetch` has decoded (Fetch standard, section 5.6). Beside `identity` or
+ * an empty element it decodes nothing.
+ */
+const plainCodings = /^[\s,]*(identity\b[\s,]*)*$|^(gzip|x-gzip|deflate|br)(\s*,\s*(gzip|x-gzip|deflate|br))*$/i
 
 /** The error of a response that cannot be passed on. Its message is that of the 502. */
 export class UnusableResponseError extends Error {}
@@ -154,22 +147,7 @@ export class UnusableResponseError extends Error {}
 export function requirePassable({ status, type, redirected, body, headers }: Response): void {
   const isRedirect = status >= 300 && status < 400 && status !== 304
   if (type === 'opaqueredirect' || redirected || isRedirect) throw new UnusableResponseError(redirectMessage)
-  if (body && !isDecoded(headers)) throw new UnusableResponseError(codingMessage)
-}
-
-/**
- * Returns whether a body is plain: it has no coding, or `fetch` has decoded it. `identity` and an empty list element (RFC 9110
- * section 5.6.1) name no coding. If one of them stands beside a coding, `fetch` decodes nothing, so that body is not plain.
- */
-function isDecoded(headers: Headers): boolean {
-  const codings = (headers.get('content-encoding') ?? '').toLowerCase().split(',')
-  const names = codings.map((coding) => coding.trim())
-  return names.every((name) => name === '' || name === 'identity') || names.every((name) => decodable.has(name))
-}
-
-/** Returns whether a challenge makes the browser ask for a password, which it would do for the app's origin. */
-function asksForPassword(challenge: string): boolean {
-  return /\b(basic|digest|negotiate|ntlm)\b/i.test(challenge)
+  if (body && !plainCodings.test(headers.get('content-encoding') ?? '')) throw new UnusableResponseError(codingMessage)
 }
 
 function filtered(headers: Headers, passed: ReadonlySet<string>): HeaderList {

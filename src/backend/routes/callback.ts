@@ -1,5 +1,6 @@
 import { isState } from '../../authorize.ts'
 import { readCallback } from '../../callback.ts'
+import { readClaims } from '../../claims.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
@@ -10,6 +11,7 @@ import { present } from '../../internal/values.ts'
 import { isRecord, sessionName } from '../../session/record.ts'
 import { SessionStore } from '../../session/store.ts'
 import { createSession } from '../../session.ts'
+import type { Tokens } from '../../tokens.ts'
 import type { BackendContext } from '../context.ts'
 import { cookieLine, readSessionCookie, sessionKey } from '../cookies.ts'
 import { isPrefetch } from '../csrf.ts'
@@ -17,11 +19,8 @@ import { tokenEndpointCause } from '../error-cause.ts'
 import type { LoginFailedEvent } from '../events.ts'
 import { type PendingLoginCookie, pendingLoginRemoval, readPendingLogin } from '../login-cookie.ts'
 import { createResponse, publicMessage, statusOf } from '../responses.ts'
-import { removeOldest } from '../sessions/live-sessions.ts'
 import { continuePage, errorPage } from './callback-page.ts'
 import { prefetchRefused } from './login.ts'
-
-const maxRememberedCallbacks = 256
 
 /** What one request of the callback found. */
 interface CallbackLogin {
@@ -31,42 +30,37 @@ interface CallbackLogin {
 }
 
 /** `GET {basePath}/callback`: checks the callback, exchanges the code, starts the session and continues to the return URL. */
-export function callbackRoute(context: BackendContext): (request: Request) => Promise<Response> {
-  /** The callbacks in progress and those that failed for good, by state. Those of one login send its code once. RFC 6749 section 4.1.2. */
-  const begun = new Map<string, Promise<void>>()
-  const startOnce = (state: string, start: () => Promise<void>): Promise<void> => {
-    const running = begun.get(state) ?? start()
-    if (!begun.has(state)) {
-      begun.set(state, running)
-      removeOldest(begun, maxRememberedCallbacks)
-      const forget = (): unknown => begun.delete(state)
-      running.then(forget, (error) => (!isAgentAuthError(error) || canLoadAgain(error)) && forget())
-    }
-    return running
+export async function callback(context: BackendContext, request: Request): Promise<Response> {
+  if (isPrefetch(request)) return prefetchRefused()
+  const { clock } = context.config
+  const startedMs = clock.monotonicMs()
+  const url = new URL(request.url)
+  const stateParameter = url.searchParams.get('state') ?? ''
+  // Other text is the state of no login, and could name another cookie.
+  const state = isState(stateParameter) ? stateParameter : ''
+  const login = state ? await readPendingLogin(context, request, state) : undefined
+  try {
+    if (!login) return await withoutPendingLogin(context, request)
+    // The path is resolved against the redirect URI, because the host that a request names is not trusted.
+    const grant = readCallback(login.pending, url.pathname + url.search, { nowMs: clock.wallMs() })
+    await startOnce(context, login, grant)
+    await endReplaced(context, request, login)
+    context.emit({ type: 'login_finished', durationMs: clock.monotonicMs() - startedMs })
+    const cookies = [cookieLine(context.sessionCookie, login.sessionId), pendingLoginRemoval(context, state)]
+    return continuePage(grant.returnTo ?? '/', { cookies })
+  } catch (error) {
+    if (!isAgentAuthError(error)) throw error
+    return failedLogin(context, error, { state, login, startedMs })
   }
-  return async (request) => {
-    if (isPrefetch(request)) return prefetchRefused()
-    const { clock } = context.config
-    const startedMs = clock.monotonicMs()
-    const url = new URL(request.url)
-    const stateParameter = url.searchParams.get('state') ?? ''
-    // Other text is the state of no login, and could name another cookie.
-    const state = isState(stateParameter) ? stateParameter : ''
-    const login = state ? await readPendingLogin(context, request, state) : undefined
-    try {
-      if (!login) return await withoutPendingLogin(context, request)
-      // The path is resolved against the redirect URI, because the host that a request names is not trusted.
-      const grant = readCallback(login.pending, url.pathname + url.search, { nowMs: clock.wallMs() })
-      await startOnce(state, () => startSession(context, login, grant))
-      await endReplaced(context, request, login)
-      context.emit({ type: 'login_finished', durationMs: clock.monotonicMs() - startedMs })
-      const cookies = [cookieLine(context.sessionCookie, login.sessionId), pendingLoginRemoval(context, state)]
-      return continuePage(grant.returnTo ?? '/', { cookies })
-    } catch (error) {
-      if (!isAgentAuthError(error)) throw error
-      return failedLogin(context, error, { state, login, startedMs })
-    }
-  }
+}
+
+/** Starts the session of a login. The callbacks of one login that are in progress share it, so that they send its code once. */
+function startOnce(context: BackendContext, login: PendingLoginCookie, grant: Grant): Promise<void> {
+  const { callbacks } = context
+  const { state } = login.pending
+  const start = callbacks.get(state) ?? startSession(context, login, grant).finally(() => callbacks.delete(state))
+  callbacks.set(state, start)
+  return start
 }
 
 /**
@@ -74,31 +68,44 @@ export function callbackRoute(context: BackendContext): (request: Request) => Pr
  * callback finds the record.
  */
 async function startSession(context: BackendContext, { sessionId }: PendingLoginCookie, grant: Grant): Promise<void> {
-  const { config, endings, live, sessions } = context
+  const { config, live, sessions, onSignedIn } = context
   const key = await sessionKey(context, sessionId)
   const name = sessionName(config, key)
   const store = new SessionStore(sessions, name)
   // A lock of its own, because the sign-in takes that of the record.
-  await new SessionStore(sessions, `${name}:login`).locked(async () => {
+  const tokens = await new SessionStore(sessions, `${name}:login`).locked(async () => {
     // If the storage does not respond, this rejects before the code is used.
-    if (isRecord(await store.read())) return
-    const tokens = await exchangeCode(config, grant)
-    try {
-      const notBeforeMs = await endings.notBeforeMs(tokens)
-      const clock: Clock = {
-        monotonicMs: () => config.clock.monotonicMs(),
-        // Later than the endings before it, also if the clock of this machine is behind.
-        wallMs: () => Math.max(config.clock.wallMs(), notBeforeMs + 1),
-      }
-      await createSession({ ...config, clock }, { storage: sessions, key }).signIn(tokens)
-    } catch (error) {
-      if (!isAgentAuthError(error)) throw error
-      // Not retryable, because the code is used.
-      throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
-    }
+    if (isRecord(await store.read())) return undefined
+    const granted = await exchangeCode(config, grant)
+    await save(context, key, granted)
+    return granted
   })
   // From now on this process has the session in memory.
-  await live.use(key, ({ session }) => succeedsOrThrowsBug(() => session.ready()))
+  await live.use(key, async ({ session }) => {
+    await succeedsOrThrowsBug(() => session.ready())
+    try {
+      if (tokens) await onSignedIn?.({ key, claims: readClaims(tokens) })
+    } catch (error) {
+      await succeedsOrThrowsBug(() => session.signOut())
+      throw error
+    }
+  })
+}
+
+async function save({ config, endings, sessions }: BackendContext, key: string, tokens: Tokens): Promise<void> {
+  try {
+    const notBeforeMs = await endings.notBeforeMs(tokens)
+    const clock: Clock = {
+      monotonicMs: () => config.clock.monotonicMs(),
+      // Later than the endings before it, also if the clock of this machine is behind.
+      wallMs: () => Math.max(config.clock.wallMs(), notBeforeMs + 1),
+    }
+    await createSession({ ...config, clock }, { storage: sessions, key }).signIn(tokens)
+  } catch (error) {
+    if (!isAgentAuthError(error)) throw error
+    // Not retryable, because the code is used.
+    throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
+  }
 }
 
 /** Ends the sessions that the browser had when the login began and has now. */

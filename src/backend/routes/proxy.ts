@@ -5,8 +5,8 @@ import { crossSite, passesCsrfChecks } from '../csrf.ts'
 import type { ProxiedEvent, ProxyRefusal } from '../events.ts'
 import { type ProxyMatch, queryOf } from '../proxy/allowed-routes.ts'
 import { drainBody } from '../proxy/bodies.ts'
+import type { Forwarded } from '../proxy/failures.ts'
 import { forward, type ProxyCall } from '../proxy/forward.ts'
-import { maxHeaderBytes, requestHeaders } from '../proxy/headers.ts'
 import { type ErrorBody, errorResponse } from '../responses.ts'
 
 /** Forwards one listed request to the API with the user's token, and returns the response of the API. */
@@ -15,13 +15,7 @@ export async function proxy(context: BackendContext, match: ProxyMatch, request:
   const { clock } = context.config
   const startedMs = clock.monotonicMs()
   const call = await admit(context, match, request)
-  if ('reason' in call) {
-    const { status, reason, error, cookies } = call
-    context.emit({ type: 'proxy_refused', route, status, reason })
-    await drainBody(request)
-    return errorResponse(status, error, cookies)
-  }
-  const { response, refusal, cause } = await forward(context, call)
+  const { response, refusal, cause } = 'response' in call ? call : await forward(context, call)
   const { status } = response
   if (refusal) context.emit({ type: 'proxy_refused', route, status, reason: refusal })
   else {
@@ -31,45 +25,30 @@ export async function proxy(context: BackendContext, match: ProxyMatch, request:
   return response
 }
 
-interface Refusal {
-  readonly status: number
-  readonly reason: ProxyRefusal
-  readonly error: ErrorBody
-  readonly cookies?: readonly string[]
-}
-
 /**
- * Checks everything that is known before the storage and the body are read, in this order: CSRF (403), path and query (400), headers
- * (431), cookie (401) and the number of requests in progress (429).
+ * Checks everything that is known before the storage and the body are read, in this order: CSRF (403), path and query (400), cookie (401)
+ * and the number of requests in progress (429).
  */
-async function admit(context: BackendContext, match: ProxyMatch, request: Request): Promise<ProxyCall | Refusal> {
+async function admit(context: BackendContext, match: ProxyMatch, request: Request): Promise<ProxyCall | Forwarded> {
   const { route, path } = match
-  if (!passesCsrfChecks(request, context.origin)) return { status: 403, reason: 'cross_site', error: crossSite }
-  if (path === undefined) return { status: 400, reason: 'path', error: invalidPath }
+  const refuse = async (refusal: ProxyRefusal, status: number, error: ErrorBody): Promise<Forwarded> => {
+    await drainBody(request)
+    return { refusal, response: errorResponse(status, error) }
+  }
+  if (!passesCsrfChecks(request, context.origin)) return refuse('cross_site', 403, crossSite)
+  if (path === undefined) return refuse('path', 400, invalidPath)
   const query = queryOf(route, new URL(request.url).search)
-  if (query === undefined) return { status: 400, reason: 'query', error: unlistedQuery }
-  const headers = requestHeaders(request.headers, context.passedHeaders)
-  if (!headers) return { status: 431, reason: 'headers', error: largeHeaders }
-  const { key, removal } = await readSessionCookie(context, request)
+  if (query === undefined) return refuse('query', 400, unlistedQuery)
+  const { key } = await readSessionCookie(context, request)
   if (key === undefined) {
     const message = `No user is signed in. Start a login at ${context.basePath}/login.`
-    return { status: 401, reason: 'signed_out', error: { code: 'login_required', message }, cookies: removal }
+    return refuse('signed_out', 401, { code: 'login_required', message })
   }
-  const [live, releaseSession] = context.live.acquire(key)
-  if (live.calls >= context.maxParallelCalls) {
-    releaseSession()
-    const message = `${live.calls} requests of this session are in progress. Try again.`
-    return { status: 429, reason: 'busy', error: { code: 'temporarily_unavailable', message, retryable: true } }
-  }
-  live.calls++
-  let state: 'in progress' | 'ended' = 'in progress'
-  const release = (): void => {
-    if (state === 'ended') return
-    state = 'ended'
-    live.calls--
-    releaseSession()
-  }
-  return { route, request, headers, live, target: path + query, release }
+  const [live, release] = context.live.acquire(key)
+  if (live.users <= context.maxParallelCalls) return { route, request, live, target: path + query, release }
+  release()
+  const message = `${context.maxParallelCalls} requests of this session are in progress. Try again.`
+  return refuse('busy', 429, { code: 'temporarily_unavailable', message, retryable: true })
 }
 
 // `origin_forbidden` also stands for a URL to which the token must not go.
@@ -82,9 +61,4 @@ const invalidPath: ErrorBody = {
 const unlistedQuery: ErrorBody = {
   code: 'origin_forbidden',
   message: 'A query parameter is not allowed for this route. Remove it, or list its name in query of the route.',
-}
-
-const largeHeaders: ErrorBody = {
-  code: 'request_failed',
-  message: `The request headers are larger than ${maxHeaderBytes / 1_024} KiB. Send fewer or shorter headers.`,
 }

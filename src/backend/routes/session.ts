@@ -28,9 +28,9 @@ export async function session(context: BackendContext, request: Request): Promis
       code: 'origin_forbidden',
       message: "Cross-site request rejected. Only pages of this app's origin may read the session.",
     })
-  const { key, removal, endsAtMs } = await readSessionCookie(context, request)
+  const { key, endsAtMs } = await readSessionCookie(context, request)
   const body = key === undefined ? undefined : await context.live.use(key, (live) => signedIn(context, live, endsAtMs))
-  return jsonResponse(body ?? { status: 'signed-out' }, { cookies: removal })
+  return jsonResponse(body ?? { status: 'signed-out' })
 }
 
 /** Notes no use: a page asks when the session should end and whenever its tab is shown, which must not keep the session alive. */

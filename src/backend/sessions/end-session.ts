@@ -1,15 +1,15 @@
-import type { AuthConfig } from '../../config.ts'
 import { isAgentAuthError } from '../../errors.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
+import { invalid } from '../../internal/values.ts'
 import { lockTimeout } from '../../session/errors.ts'
 import { isRecord, type Stored } from '../../session/record.ts'
 import { SessionStore, tryRead } from '../../session/store.ts'
 import type { Session } from '../../session.ts'
 import { type LockWait, runLocked } from '../../storage/lock.ts'
 import type { BackendContext } from '../context.ts'
-import type { BackendEvent } from '../events.ts'
+import { checkSessionKey, isSessionKey } from '../cookies.ts'
+import { isWellFormed } from './not-before.ts'
 import { type RevocationResult, revoke } from './revocation.ts'
-import type { LockedStorage } from './watched-storage.ts'
 
 /** How long a logout waits for a refresh in progress in any process. A usual refresh takes less. */
 const refreshWait: LockWait = { maxWaitMs: 1_000, timedOut: lockTimeout }
@@ -45,7 +45,7 @@ export async function endSession(
     try {
       await session.signOut()
     } finally {
-      onEnded(await revoke(context, refreshTokens, { otherTokens: isLocked ? 'none' : 'possible' }))
+      onEnded(await revoke(context, refreshTokens, isLocked ? 'all' : 'some'))
     }
   })
 }
@@ -61,36 +61,34 @@ async function neverHadUser(session: Session): Promise<boolean> {
   }
 }
 
-interface RemovalParts {
-  readonly config: AuthConfig
-  readonly revocationEndpoint: string | undefined
-  /** Shows ended sessions as well. */
-  readonly watched: LockedStorage
-  emit(event: BackendEvent): void
+/** Ends the session with this key, and returns whether there was one. */
+export async function endSessionOfKey(context: BackendContext, key: string): Promise<boolean> {
+  checkSessionKey(context, key)
+  let result: RevocationResult | undefined
+  await endSession(context, key, (outcome) => {
+    result = outcome
+  })
+  if (result) context.emit({ type: 'sessions_ended', scope: 'session', ...result })
+  return result !== undefined
 }
 
-/**
- * Returns a function that removes the record of an ended session and revokes its refresh token. If several processes find the same one,
- * only one removes it, and emits `ended_session_removed`. If the storage fails, the next request tries again. A record with another id
- * stays.
- */
-export function endedRemoval({ watched, emit, ...target }: RemovalParts): (name: string, id: string) => Promise<void> {
-  const removing = new Set<string>()
-  return async (name, id) => {
-    if (removing.has(name)) return
-    removing.add(name)
-    const store = new SessionStore(watched, name)
-    let removed: Stored | undefined
-    // Under the lock, because a refresh in progress may still replace the tokens to revoke.
-    const remove = async (): Promise<void> => {
-      const stored = await store.read()
-      if (!isRecord(stored) || stored.id !== id) return
-      await store.remove()
-      removed = stored
-    }
-    await succeedsOrThrowsBug(() => store.locked(remove)).finally(() => removing.delete(name))
-    if (!isRecord(removed)) return
-    const result = await revoke(target, [removed.tokens.refreshToken], { otherTokens: 'none' })
-    emit({ type: 'ended_session_removed', ...result })
-  }
+/** Ends all sessions of a subject. */
+export async function endSessionsOf(context: BackendContext, subject: string): Promise<void> {
+  if (typeof subject !== 'string' || subject === '' || !isWellFormed(subject))
+    invalid('subject must be well-formed text that is not empty')
+  if (isSessionKey(subject))
+    invalid('subject must not be session.key. Pass session.claims?.subject, or call endSession(key)')
+  await context.endings.end(subject)
+  await ended(context, 'subject')
+}
+
+/** Ends all sessions. */
+export async function endAll(context: BackendContext): Promise<void> {
+  await context.endings.end()
+  await ended(context, 'all')
+}
+
+async function ended({ live, emit }: BackendContext, scope: 'subject' | 'all'): Promise<void> {
+  await live.readAgain()
+  emit({ type: 'sessions_ended', scope })
 }

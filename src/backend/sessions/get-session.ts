@@ -1,11 +1,9 @@
 import { readClaims, type TokenClaims } from '../../claims.ts'
 import { invalid } from '../../internal/values.ts'
-import { sessionName } from '../../session/record.ts'
 import type { AccessTokenSource, GetAccessTokenOptions } from '../../session.ts'
-import type { Tokens } from '../../tokens.ts'
 import type { BackendContext } from '../context.ts'
-import { type CookieHeader, checkSessionKey, readSessionCookie } from '../cookies.ts'
-import { apiFetch, type LiveSession, usedSource } from './live-sessions.ts'
+import { checkSessionKey, headerReader, readSessionCookie } from '../cookies.ts'
+import { apiFetch } from './live-sessions.ts'
 
 /** A request, or the key of a session that your own code keeps. */
 export type SessionSource =
@@ -16,6 +14,8 @@ export type SessionSource =
 
 /** The session of one user, for server code. None of its members is a token: each call reads the current ones. */
 export interface SignedInSession extends AccessTokenSource {
+  /** Whether there is a session: also if its access token must be refreshed first. */
+  readonly signedIn: true
   /**
    * `needs_refresh`: the access token has expired, and the next call refreshes it first. Without a refresh token that call rejects
    * with `login_required`.
@@ -37,31 +37,37 @@ export interface SignedInSession extends AccessTokenSource {
 }
 
 /** The session of a request, or `signed-out` if it has none. */
-export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
+export type BackendSession = SignedInSession | { readonly signedIn: false; readonly status: 'signed-out' }
+
+const signedOut: BackendSession = { signedIn: false, status: 'signed-out' }
 
 /** Returns the session of a request or of a key, without tokens. Rejects with `storage_failed` or `config_invalid`. */
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
+  const { config, live, uses } = context
   const key = await keyOf(context, source)
-  const tokens = key === undefined ? undefined : await context.live.use(key, (live) => readTokens(context, live))
-  if (key === undefined || !tokens) return { status: 'signed-out' }
+  if (key === undefined) return signedOut
+  const tokens = await live.use(key, async (one) => {
+    const { status } = await one.session.ready()
+    if (status !== 'signed-in') return undefined
+    await uses?.note(one.name)
+    return one.tokens()
+  })
+  if (!tokens) return signedOut
   const { expiresAtMs = Number.POSITIVE_INFINITY } = tokens
-  const tokenSource = tokenSourceOf(context, key)
-  let claims: { readonly read: TokenClaims | undefined } | undefined
-  let send: typeof fetch | undefined
+  // The session is in memory only during a call.
+  const getAccessToken: AccessTokenSource['getAccessToken'] = (options) =>
+    live.use(key, (one) => one.source.getAccessToken(options))
   return {
-    status: context.config.clock.wallMs() < expiresAtMs ? 'signed-in' : 'needs_refresh',
+    signedIn: true,
+    status: config.clock.wallMs() < expiresAtMs ? 'signed-in' : 'needs_refresh',
     key,
-    // Claims are read and `fetch` is created at their first use, because most callers want only the status.
+    // Read when asked for, because most callers want only the status.
     get claims() {
-      claims ??= { read: readClaims(tokens) }
-      return claims.read
+      return readClaims(tokens)
     },
-    fetch(input, init) {
-      send ??= apiFetch(context, tokenSource)
-      return send(input, init)
-    },
-    ...tokenSource,
-    signOut: () => context.live.use(key, ({ session }) => session.signOut()),
+    fetch: (input, init) => apiFetch(context, { getAccessToken })(input, init),
+    getAccessToken,
+    signOut: () => live.use(key, ({ session }) => session.signOut()),
   }
 }
 
@@ -74,31 +80,5 @@ async function keyOf(context: BackendContext, source: SessionSource): Promise<st
   }
   const { headers } = Object(source) as { readonly headers?: unknown }
   if (typeof headers !== 'object' || headers === null) invalid('getSession needs a request with headers, or { key }')
-  return (await readSessionCookie(context, { headers: cookieHeaderOf(headers) })).key
-}
-
-/** Returns the headers of a request of the Fetch API or of Node. */
-function cookieHeaderOf(headers: object): CookieHeader {
-  if ('get' in headers && typeof headers.get === 'function') return headers as Headers
-  const cookie = Object.hasOwn(headers, 'cookie') && (headers as { cookie?: unknown }).cookie
-  return { get: () => (typeof cookie === 'string' ? cookie : null) }
-}
-
-/** Returns the tokens of a session that is not over. */
-async function readTokens(
-  { uses }: BackendContext,
-  { name, session, tokens }: LiveSession,
-): Promise<Tokens | undefined> {
-  const { status } = await session.ready()
-  if (status !== 'signed-in') return undefined
-  await uses?.note(name)
-  return tokens()
-}
-
-/** Returns a source of tokens that has the session in memory only during a call. */
-function tokenSourceOf({ config, live, uses }: BackendContext, key: string): AccessTokenSource {
-  const source: AccessTokenSource = {
-    getAccessToken: (options) => live.use(key, ({ session }) => session.getAccessToken(options)),
-  }
-  return usedSource(source, uses, sessionName(config, key))
+  return (await readSessionCookie(context, { headers: headerReader(headers) })).key
 }

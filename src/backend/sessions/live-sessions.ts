@@ -2,56 +2,45 @@ import { createBearerFetch } from '../../bearer.ts'
 import type { AuthConfig } from '../../config.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { sessionName } from '../../session/record.ts'
-import { type AccessTokenSource, openSession, type Session } from '../../session.ts'
+import { type AccessTokenSource, openSession } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import type { Tokens } from '../../tokens.ts'
 
 const maxUnusedSessions = 1_000
 
 /** A session in the memory of this process. */
-export interface LiveSession {
-  readonly key: string
-  /** The name of its record. */
-  readonly name: string
-  readonly session: Session
-  /** Returns the tokens in memory, which may be newer than those of the record. */
-  tokens(): Tokens | undefined
-  /** How many of its proxied requests are in progress. */
-  calls: number
-}
+export type LiveSession = ReturnType<typeof open>
 
 /**
  * One Session object for each key in this process, so that callers share its refresh and its retry delay. One that no request uses stays
  * in memory until later ones push it out. One that the storage does not show leaves at once.
  */
-export interface LiveSessions {
-  /** Returns the session and a function that releases it. Call that once. */
-  acquire(key: string): [live: LiveSession, release: () => void]
-  /** Runs the task with the session, and releases it then. Rejects as the task does. */
-  use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T>
-  /** Lets every session read the storage again. */
-  readAgain(): Promise<void>
-}
+export type LiveSessions = ReturnType<typeof liveSessions>
 
-interface Entry extends LiveSession {
-  /** How many requests and tasks use the session now. */
-  users: number
-}
-
-export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSessions {
-  const entries = new Map<string, Entry>()
+export function liveSessions(
+  config: AuthConfig,
+  storage: TokenStorage,
+  uses?: { note(name: string): unknown } | undefined,
+) {
+  const entries = new Map<string, LiveSession>()
   /** Sessions without users, least recently used first. */
   const unused = new Set<string>()
 
-  function addUser(key: string): Entry {
-    const entry = entries.get(key) ?? open(config, sessions, key)
+  /** Returns the session, and a function that releases it. Only its first call counts. */
+  function acquire(key: string): [live: LiveSession, release: () => void] {
+    const entry = entries.get(key) ?? open(config, storage, { key, uses })
     entries.set(key, entry)
     unused.delete(key)
     entry.users++
-    return entry
+    let state: 'held' | 'released' = 'held'
+    const release = (): void => {
+      if (state === 'held') removeUser(entry)
+      state = 'released'
+    }
+    return [entry, release]
   }
 
-  function removeUser(entry: Entry): void {
+  function removeUser(entry: LiveSession): void {
     entry.users--
     if (entry.users > 0) return
     if (isForgettable(entry)) {
@@ -64,19 +53,18 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   }
 
   return {
-    acquire(key) {
-      const entry = addUser(key)
-      return [entry, () => removeUser(entry)]
-    },
-    async use(key, task) {
-      const entry = addUser(key)
+    acquire,
+    /** Runs the task with the session, and releases it then. Rejects as the task does. */
+    async use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T> {
+      const [live, release] = acquire(key)
       try {
-        return await task(entry)
+        return await task(live)
       } finally {
-        removeUser(entry)
+        release()
       }
     },
-    async readAgain() {
+    /** Lets every session read the storage again. */
+    async readAgain(): Promise<void> {
       for (const key of unused)
         if (entries.get(key)?.session.state.reason !== 'signed_out') {
           unused.delete(key)
@@ -87,34 +75,45 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   }
 }
 
-function open(config: AuthConfig, storage: TokenStorage, key: string): Entry {
+interface OpenOptions {
+  readonly key: string
+  readonly uses: { note(name: string): unknown } | undefined
+}
+
+function open(config: AuthConfig, storage: TokenStorage, { key, uses }: OpenOptions) {
   const { session, memory } = openSession(config, { storage, key })
-  return { key, name: sessionName(config, key), session, tokens: () => memory.record?.tokens, calls: 0, users: 0 }
+  const name = sessionName(config, key)
+  return {
+    key,
+    /** The name of its record. */
+    name,
+    session,
+    /** Gives access tokens, and notes each use of the session. */
+    source: uses ? usedSource(session, () => uses.note(name)) : session,
+    /** Returns the tokens in memory, which may be newer than those of the record. */
+    tokens: (): Tokens | undefined => memory.record?.tokens,
+    /** How many requests and tasks use the session now. */
+    users: 0,
+  }
+}
+
+function usedSource(source: AccessTokenSource, note: () => unknown): AccessTokenSource {
+  return {
+    async getAccessToken(options) {
+      const token = await source.getAccessToken(options)
+      await note()
+      return token
+    },
+  }
 }
 
 /**
  * Returns whether a session without users leaves the memory at once. An expired session does not, because a new Session object would
  * report `signed-in` until the next call for a token. One that signed out here does not, because its removal may have failed.
  */
-function isForgettable({ session }: Entry): boolean {
+function isForgettable({ session }: LiveSession): boolean {
   const { status, reason } = session.state
   return status !== 'signed-in' && reason !== 'expired' && reason !== 'signed_out'
-}
-
-/** Returns a source of tokens that notes each use of the session. */
-export function usedSource(
-  source: AccessTokenSource,
-  uses: { note(name: string): unknown } | undefined,
-  name: string,
-): AccessTokenSource {
-  if (!uses) return source
-  return {
-    async getAccessToken(options) {
-      const token = await source.getAccessToken(options)
-      await uses.note(name)
-      return token
-    },
-  }
 }
 
 interface ApiTarget {

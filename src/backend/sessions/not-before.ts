@@ -1,10 +1,9 @@
 import { readClaims } from '../../claims.ts'
 import type { AuthConfig } from '../../config.ts'
 import { objectOf, parseObject } from '../../internal/values.ts'
-import { decodeRecord, isRecord, type SessionRecord, sessionName, signInMs } from '../../session/record.ts'
+import { type SessionRecord, sessionName, signInMs } from '../../session/record.ts'
 import { bounded, storageFailed } from '../../storage/lock.ts'
 import type { Tokens } from '../../tokens.ts'
-import type { LastUses } from './last-use.ts'
 import { removeOldest } from './live-sessions.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
@@ -14,18 +13,12 @@ const maxRememberedTimes = 1_000
 
 /**
  * The endings of all sessions, or of all sessions of a subject, as times: a session that was signed in before is over. No session is
- * looked up. The times are compared as they are stored, so the clock of a process that reads them does not matter.
+ * looked up. The times are compared as they are stored, so the clock of a process that reads them does not matter. All methods reject
+ * with `storage_failed`.
  */
-export interface Endings {
-  /** Returns whether an ending came after the sign-in of this record. Rejects with `storage_failed`. */
-  isOver(record: SessionRecord): Promise<boolean>
-  /** Returns the time of the latest ending for the user of these tokens, or 0. Rejects with `storage_failed`. */
-  notBeforeMs(tokens: Tokens): Promise<number>
-  /** Ends every session that was signed in before now, or those of the subject. Rejects with `storage_failed`. */
-  end(subject?: string): Promise<void>
-}
+export type Endings = ReturnType<typeof sessionEndings>
 
-export function sessionEndings(config: AuthConfig, sessions: LockedStorage): Endings {
+export function sessionEndings(config: AuthConfig, sessions: LockedStorage) {
   const { clock } = config
   const known = new Map<string, { readonly timeMs: Promise<number>; readonly readAtMs: number }>()
   // A session name has four parts, so a name with a fifth is that of no session.
@@ -54,18 +47,21 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
   }
 
   return {
-    async isOver(record) {
+    /** Returns whether an ending came after the sign-in of this record. */
+    async isOver(record: SessionRecord): Promise<boolean> {
       const signedInMs = signInMs(record)
       const [allMs, anyMs] = await Promise.all([read(all), read(anySubject)])
       if (signedInMs <= allMs) return true
       const subject = signedInMs <= anyMs ? subjectOf(record.tokens) : undefined
       return subject !== undefined && signedInMs <= (await read(ofSubject(subject)))
     },
-    async notBeforeMs(tokens) {
+    /** Returns the time of the latest ending for the user of these tokens, or 0. */
+    async notBeforeMs(tokens: Tokens): Promise<number> {
       const subject = subjectOf(tokens)
       return Math.max(await readNow(all), subject === undefined ? 0 : await readNow(ofSubject(subject)))
     },
-    async end(subject) {
+    /** Ends every session that was signed in before now, or those of the subject. */
+    async end(subject?: string): Promise<void> {
       if (subject === undefined) return write(all)
       await write(ofSubject(subject))
       // Last, because a process reads the ending of a subject only after it saw this one.
@@ -91,36 +87,4 @@ function timeOf(raw: unknown): number {
   const { v, atMs } = (typeof raw === 'string' ? parseObject(raw) : objectOf(raw)) ?? {}
   if (v !== 1 || typeof atMs !== 'number') throw storageFailed()
   return atMs
-}
-
-interface Validity {
-  readonly endings: Endings
-  /** Undefined if no session ends for lack of use. */
-  readonly uses: LastUses | undefined
-  /** Removes the record of a session that an ending has ended. */
-  readonly removeEnded: (name: string, id: string) => Promise<void>
-}
-
-/**
- * Returns a storage that shows no record of a session that is over. For a session in memory this is a sign-out elsewhere: it ends, and
- * saves nothing that a refresh in progress brings. An idle session is only hidden, because the clock of this machine may be wrong.
- */
-export function validSessions(sessions: LockedStorage, { endings, uses, removeEnded }: Validity): LockedStorage {
-  return {
-    ...sessions,
-    async getItem(name) {
-      const raw = await sessions.getItem(name)
-      const record = decodeRecord(name, raw)
-      if (!isRecord(record)) return raw
-      if (await endings.isOver(record)) {
-        void removeEnded(name, record.id)
-        return null
-      }
-      return (await uses?.isIdle(name, record)) ? null : raw
-    },
-    async removeItem(name) {
-      await sessions.removeItem(name)
-      await uses?.forget(name)
-    },
-  }
 }

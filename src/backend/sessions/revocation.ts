@@ -15,25 +15,21 @@ export interface RevocationTarget {
   readonly revocationEndpoint: string | undefined
 }
 
-interface Revoked {
-  /** `possible`: a refresh did not end in time, so that the service may have issued a token that was not read. */
-  readonly otherTokens: 'none' | 'possible'
-}
-
 /**
  * Revokes the refresh tokens of a session that ended, with one request each. Sends no access token. Returns `failed` also without a
- * token, because one that could not be read may be valid. Never rejects.
+ * token, because one that could not be read may be valid, and if only `some` are known, because a refresh in progress may bring another.
+ * Never rejects.
  */
 export async function revoke(
   { config, revocationEndpoint }: RevocationTarget,
   tokens: readonly (string | undefined)[],
-  { otherTokens }: Revoked,
+  known: 'all' | 'some' = 'all',
 ): Promise<RevocationResult> {
   if (!revocationEndpoint) return { revocation: 'off' }
-  const known = [...new Set(tokens)].filter((token) => token !== undefined)
+  const different = [...new Set(tokens)].filter((token) => token !== undefined)
   try {
-    const revoked = await Promise.all(known.map((token) => sendRevocation(config, revocationEndpoint, token)))
-    const isDone = revoked.length > 0 && revoked.every(Boolean) && otherTokens === 'none'
+    const revoked = await Promise.all(different.map((token) => sendRevocation(config, revocationEndpoint, token)))
+    const isDone = revoked.length > 0 && revoked.every(Boolean) && known === 'all'
     return { revocation: isDone ? 'done' : 'failed' }
   } catch (error) {
     return { revocation: 'failed', cause: unreachedCause(error, revocationEndpoint, 'revocationEndpoint') }
