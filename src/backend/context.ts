@@ -10,8 +10,7 @@ import { passedHeaders } from './proxy/headers.ts'
 import { lastUses } from './sessions/last-use.ts'
 import { liveSessions } from './sessions/live-sessions.ts'
 import { sessionEndings } from './sessions/not-before.ts'
-import { validSessions } from './sessions/valid-sessions.ts'
-import { watchedStorage } from './sessions/watched-storage.ts'
+import { validSessions, watchedStorage } from './sessions/session-storage.ts'
 
 const dayMs = 86_400_000
 /** The longest that browsers keep a cookie. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { lastUses } from '../../src/backend/sessions/last-use.ts'
-import { watchedStorage } from '../../src/backend/sessions/watched-storage.ts'
+import { watchedStorage } from '../../src/backend/sessions/session-storage.ts'
 import { testClock } from '../support/clock.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))

@@ -1,13 +1,44 @@
+import { abortable } from '../../internal/timeouts.ts'
 import { present } from '../../internal/values.ts'
+import { loginRequired } from '../../session/errors.ts'
+import type { AccessTokenSource } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
 import { readSessionCookie } from '../cookies.ts'
 import { crossSite, passesCsrfChecks } from '../csrf.ts'
+import { causeOf } from '../error-cause.ts'
 import type { ProxiedEvent, ProxyRefusal } from '../events.ts'
-import { type ProxyMatch, queryOf } from '../proxy/allowed-routes.ts'
-import { drainBody } from '../proxy/bodies.ts'
-import type { Forwarded } from '../proxy/failures.ts'
-import { forward, type ProxyCall } from '../proxy/forward.ts'
-import { type ErrorBody, errorResponse } from '../responses.ts'
+import { type ProxyMatch, type ProxyRoute, queryOf } from '../proxy/allowed-routes.ts'
+import { drainBody, type Progress, relayBody, requestBody } from '../proxy/bodies.ts'
+import { type Forwarded, failedResponse, lateResponse, leftResponse, unusableBodyResponse } from '../proxy/failures.ts'
+import { requestHeaders, requirePassable, responseHeaders } from '../proxy/headers.ts'
+import { type ErrorBody, errorResponse, withPrivateHeaders } from '../responses.ts'
+import { apiFetch, type LiveSession } from '../sessions/live-sessions.ts'
+
+/** A response that takes no longer arrives as a whole, also if its session ends meanwhile. */
+const shortResponseMs = 1_000
+
+// `origin_forbidden` also stands for a URL to which the token must not go.
+const invalidPath: ErrorBody = {
+  code: 'origin_forbidden',
+  message:
+    'A path parameter is invalid. It must be one segment without / \\ ; % ? # or control characters, and not only dots.',
+}
+
+const unlistedQuery: ErrorBody = {
+  code: 'origin_forbidden',
+  message: 'A query parameter is not allowed for this route. Remove it, or list its name in query of the route.',
+}
+
+/** A request that passed the checks of the proxy. */
+interface ProxyCall {
+  readonly route: ProxyRoute
+  readonly request: Request
+  readonly live: LiveSession
+  /** Path and query under `baseUrl`. */
+  readonly target: string
+  /** Releases the session. Only the first call counts. */
+  readonly release: () => void
+}
 
 /** Forwards one listed request to the API with the user's token, and returns the response of the API. */
 export async function proxy(context: BackendContext, match: ProxyMatch, request: Request): Promise<Response> {
@@ -51,14 +82,123 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
   return refuse('busy', 429, { code: 'temporarily_unavailable', message, retryable: true })
 }
 
-// `origin_forbidden` also stands for a URL to which the token must not go.
-const invalidPath: ErrorBody = {
-  code: 'origin_forbidden',
-  message:
-    'A path parameter is invalid. It must be one segment without / \\ ; % ? # or control characters, and not only dots.',
+/**
+ * Sends a request to the API with the bearer header, and passes the response on. Never rejects: if the API gives no response
+ * that can be passed on, the browser gets an error response. A 401 is retried once if the body can be sent twice. If it stays a 401, the
+ * browser gets that.
+ */
+async function forward(context: BackendContext, call: ProxyCall): Promise<Forwarded> {
+  const { request, route } = call
+  const stop = new AbortController()
+  const abort = (): void => stop.abort()
+  request.signal.addEventListener('abort', abort)
+  if (request.signal.aborted) abort()
+  const progress: Progress = { awaits: new Set(['session']) }
+  let late: Forwarded | undefined
+  // The time ends when the response begins. From then on each silence is limited.
+  const timer = setTimeout(() => {
+    late = lateResponse(context, route, progress)
+    abort()
+  }, route.timeoutMs)
+  let response: Response | undefined
+  const end = (how: 'complete' | 'broken', interruption?: unknown): void => {
+    request.signal.removeEventListener('abort', abort)
+    // A browser that left has aborted the request to the API, which is no failure of the API.
+    if (interruption !== undefined && !request.signal.aborted)
+      context.emit({ type: 'proxy_interrupted', route: route.template, cause: causeOf(interruption) })
+    if (how === 'broken') abort()
+    call.release()
+  }
+  try {
+    await abortable(requireUser(call.live), stop.signal)
+    progress.awaits.delete('session')
+    response = await send(context, call, { signal: stop.signal, progress })
+    // An injected `fetch` that calls an API in this process may respond although the body broke off. That response would hide why.
+    if (progress.problem) throw new Error(progress.problem)
+    requirePassable(response)
+    return passOn(context, { response, call }, end)
+  } catch (error) {
+    const hasLeft = request.signal.aborted
+    end('broken')
+    // Neither of these drains the body, because the browser may be what is slow, or it has left.
+    if (late) return late
+    if (hasLeft) return leftResponse()
+    await drainBody(request)
+    return progress.problem ? unusableBodyResponse(progress.problem, route) : failedResponse(context, error, response)
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
-const unlistedQuery: ErrorBody = {
-  code: 'origin_forbidden',
-  message: 'A query parameter is not allowed for this route. Remove it, or list its name in query of the route.',
+/** Rejects if the storage shows no session, before a byte of the body is read: everybody can invent a cookie. */
+async function requireUser({ session }: LiveSession): Promise<void> {
+  if (session.state.status === 'signed-in') return
+  const { status } = await session.ready()
+  if (status !== 'signed-in') throw loginRequired()
+}
+
+interface Sending {
+  readonly signal: AbortSignal
+  readonly progress: Progress
+}
+
+async function send(
+  context: BackendContext,
+  { request, route, live, target }: ProxyCall,
+  { signal, progress }: Sending,
+): Promise<Response> {
+  progress.awaits.add('body')
+  const body = await requestBody(request, { signal, maxBytes: route.maxBodyBytes, progress })
+  progress.awaits.delete('body')
+  const source: AccessTokenSource = {
+    async getAccessToken(options) {
+      progress.awaits.add('token')
+      const token = await live.source.getAccessToken(options)
+      progress.awaits.delete('token')
+      return token
+    },
+  }
+  const headers = requestHeaders(request.headers, context.passedHeaders)
+  // Node copies the body of a request unless `redirect` is `error` and `window` is null. Workers do not support `error`.
+  const redirect = globalThis.navigator?.userAgent === 'Cloudflare-Workers' ? 'manual' : 'error'
+  const init = { method: request.method, headers, signal, redirect, window: null, body } as const
+  const url = context.config.baseUrl + target
+  const toApi = apiFetch(context, source)
+  if (!(body instanceof ReadableStream)) return toApi(url, init)
+  // The types of fetch do not have this member yet, which a streamed body needs.
+  const duplex = { duplex: 'half' } as const
+  // A Request, because a stream in the settings is not sent again after a 401.
+  return toApi(new Request(url, { ...init, ...duplex }))
+}
+
+/** Returns the response of the API as the browser may see it. */
+function passOn(
+  context: BackendContext,
+  { response, call }: { readonly response: Response; readonly call: ProxyCall },
+  onEnd: (how: 'complete' | 'broken', interruption?: unknown) => void,
+): Forwarded {
+  const { status, body } = response
+  const headers = responseHeaders(response.headers, context.passedHeaders)
+  if (!body) onEnd('complete')
+  const { clock } = context.config
+  const begunMs = clock.monotonicMs()
+  const hasSessionEnded = async (): Promise<boolean> =>
+    clock.monotonicMs() - begunMs > shortResponseMs && (await hasEnded(context, call.live))
+  const options = { maxApiSilenceMs: call.route.timeoutMs, hasSessionEnded, onEnd }
+  return { response: withPrivateHeaders(new Response(body && relayBody(body, options), { status, headers })) }
+}
+
+/**
+ * Returns whether the session of a response in progress has ended. The session reads its storage once a second at most. A read that finds
+ * the user signed in counts as a use. If the storage cannot be read, or only the access token has expired, it returns false.
+ */
+async function hasEnded({ uses }: BackendContext, { name, session }: LiveSession): Promise<boolean> {
+  if (session.state.reason === 'expired') return false
+  try {
+    const { status, reason } = await session.ready()
+    if (status === 'signed-in') await uses?.note(name)
+    return status === 'signed-out' && reason !== 'expired'
+  } catch {
+    return false
+  }
 }

@@ -3,7 +3,7 @@ import { succeeds, withTimeout } from '../../internal/timeouts.ts'
 import type { SessionRecord } from '../../session/record.ts'
 import { bounded } from '../../storage/lock.ts'
 import { removeOldest } from './live-sessions.ts'
-import type { LockedStorage } from './watched-storage.ts'
+import type { LockedStorage } from './session-storage.ts'
 
 const notesPerIdleTime = 10
 /** How long a request waits until its use is noted. The write continues. */

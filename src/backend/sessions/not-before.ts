@@ -5,7 +5,7 @@ import { type SessionRecord, sessionName, signInMs } from '../../session/record.
 import { bounded, storageFailed } from '../../storage/lock.ts'
 import type { Tokens } from '../../tokens.ts'
 import { removeOldest } from './live-sessions.ts'
-import type { LockedStorage } from './watched-storage.ts'
+import type { LockedStorage } from './session-storage.ts'
 
 /** How long a time that was read counts. With the second for which a session is not read again, an ending shows within two. */
 const readAgainMs = 500
