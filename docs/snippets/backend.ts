@@ -36,7 +36,6 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 async function page(request: IncomingMessage): Promise<string> {
-  const { status } = await backend.getSession(request)
-  const isSignedIn = status === 'signed-in' || status === 'needs_refresh'
-  return isSignedIn ? 'Welcome' : '<a href="/auth/login?return_to=/">Sign in</a>'
+  const session = await backend.getSession(request)
+  return session.signedIn ? 'Welcome' : '<a href="/auth/login?return_to=/">Sign in</a>'
 }

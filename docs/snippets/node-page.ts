@@ -8,8 +8,7 @@ const html = { headers: { 'content-type': 'text/html; charset=utf-8', 'cache-con
 export async function page(request: Request): Promise<Response> {
   try {
     const session = await backend.getSession(request)
-    const isSignedIn = session.status === 'signed-in' || session.status === 'needs_refresh'
-    if (!isSignedIn) return new Response('<a href="/auth/login?return_to=/">Sign in</a>', html)
+    if (!session.signedIn) return new Response('<a href="/auth/login?return_to=/">Sign in</a>', html)
     const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch: session.fetch })
     const { count } = await api.llmModels.search({ limit: 10, offset: 0 })
     return new Response(`<p>${count} models</p>`, html)

@@ -183,6 +183,13 @@ describe('sign-out', () => {
     expect(page.requests.at(-1)).toMatch(/^POST \/auth\/logout\?/)
   })
 
+  it('everywhere asks the backend for that', async () => {
+    const { client, page } = backendClientRig()
+    await client.ready()
+    await client.signOut({ everywhere: true })
+    expect(page.requests.at(-1)).toBe('POST /auth/logout?return_to=%2F&everywhere=*')
+  })
+
   it('rejects and stays signed in if the backend is not reached', async () => {
     const rig = backendClientRig()
     const before = await rig.client.ready()
@@ -342,6 +349,18 @@ describe('clients of one origin', () => {
     // The sign-out may be older than the response, so the page asks once more.
     rig.session = signedIn
     await until(() => rig.client.state.status, 'signed-in')
+  })
+
+  it('read again when a page comes back in which an element has the name hidden', async () => {
+    const rig = backendClientRig()
+    await rig.client.ready()
+    Object.assign(rig.page, { isHidden: { tagName: 'IMG' } })
+    rig.page.dispatch('focus')
+    await until(rig.page.reads, 2)
+    rig.page.isHidden = true
+    rig.page.dispatch('visibilitychange')
+    await flush()
+    expect(rig.page.reads()).toBe(2)
   })
 
   it('follow a sign-in in another tab', async () => {

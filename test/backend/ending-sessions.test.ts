@@ -1,7 +1,7 @@
 import { createAuthConfig, createSession, memoryStorage, type TokenStorage, type Tokens } from 'agent-auth'
 import type { Backend, BackendOptions } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
-import type { AppBrowser, BackendRig } from '../support/backend-rig.ts'
+import { type AppBrowser, type BackendRig, guard } from '../support/backend-rig.ts'
 import { failure } from '../support/token-flow.ts'
 import { statuses, twoProcesses } from '../support/two-processes.ts'
 
@@ -112,6 +112,30 @@ function hidingStorage() {
   }
   return { sessions, records, hide }
 }
+
+describe('sign out everywhere', () => {
+  const everywhere = { method: 'POST', headers: guard }
+
+  test('ends the sessions of this user in other browsers, revokes their tokens, and those of no other user', async () => {
+    const { rig, clock, service, signIn } = await twoProcesses()
+    const [laptop, phone, ben] = [await signIn('ada'), await signIn('ada'), await signIn('ben')]
+    const left = await laptop.here.send('/auth/logout?everywhere', everywhere)
+    expect([left.status, await left.json()]).toEqual([200, { status: 'signed-out' }])
+    expect(laptop.here.cookies.size).toBe(0)
+    clock.advance(2_000)
+    expect(await statuses(phone.here, phone.there, ben.there)).toEqual(['signed-out', 'signed-out', 'signed-in'])
+    await expect.poll(() => [...service.live]).toEqual(['refresh-3'])
+    expect(rig.events).toContainEqual({ type: 'sessions_ended', scope: 'subject' })
+  })
+
+  test('needs a page of the app, and ends the session at hand if the token names no subject', async () => {
+    const { signIn } = await twoProcesses()
+    const [here, other] = [(await signIn('')).here, (await signIn('')).here]
+    expect((await here.send('/auth/logout?everywhere', { method: 'POST' })).status).toBe(403)
+    expect((await here.send('/auth/logout?everywhere', everywhere)).status).toBe(200)
+    expect(await statuses(here, other)).toEqual(['signed-out', 'signed-in'])
+  })
+})
 
 describe('endSession', () => {
   test('ends the session of a key in all processes, revokes its token and keeps the other sessions', async () => {

@@ -11,9 +11,8 @@ function createApp(options: BackendOptions): { app: FastifyInstance; backend: Ba
   const app = Fastify()
   app.register(toFastifyPlugin(backend))
   app.get('/account', async (request, reply) => {
-    const { status } = await backend.getSession(request)
-    const isSignedIn = status === 'signed-in' || status === 'needs_refresh'
-    return isSignedIn ? 'Your account' : reply.redirect('/auth/login?return_to=/account')
+    const session = await backend.getSession(request)
+    return session.signedIn ? 'Your account' : reply.redirect('/auth/login?return_to=/account')
   })
   return { app, backend }
 }

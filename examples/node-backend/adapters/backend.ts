@@ -32,8 +32,7 @@ const signOut = `<button id="signOut">Sign out</button><script>
 /** Returns a page that counts agents or links to the login. Rejects if the storage or the API fails. */
 export async function home(request: SessionSource): Promise<string> {
   const session = await backend.getSession(request)
-  const isSignedIn = session.status === 'signed-in' || session.status === 'needs_refresh'
-  if (!isSignedIn) return '<p>signed-out</p><a href="/auth/login?return_to=/">Sign in</a>'
+  if (!session.signedIn) return '<p>signed-out</p><a href="/auth/login?return_to=/">Sign in</a>'
   const api = createAgentApi({ baseUrl, fetch: session.fetch })
   const { count } = await api.parentAgents.search({ limit: 1, offset: 0 })
   return `<p>signed-in</p>${count} agents ${signOut}`
@@ -44,9 +43,8 @@ export const login = '/auth/login?return_to=/account'
 
 /** Returns the protected page `/account`, or undefined if its visitor has to sign in. */
 export async function account(request: SessionSource): Promise<string | undefined> {
-  const { status } = await backend.getSession(request)
-  const isSignedIn = status === 'signed-in' || status === 'needs_refresh'
-  return isSignedIn ? `<p>account</p>${signOut}` : undefined
+  const session = await backend.getSession(request)
+  return session.signedIn ? `<p>account</p>${signOut}` : undefined
 }
 
 /** Returns the status for an error: 503 if the same request may succeed later, 502 if the API refused it. */

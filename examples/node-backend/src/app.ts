@@ -24,8 +24,8 @@ export async function createApp(backend: Backend, place: Sessions['place']): Pro
   })
   app.use(async ({ req }, next) => (await backend.handle(req.raw)) ?? next())
   app.get('/', async (context) => {
-    const { status } = await backend.getSession(context.req.raw)
-    const shown = status === 'signed-in' || status === 'needs_refresh' ? 'signed-in' : 'signed-out'
+    const { signedIn } = await backend.getSession(context.req.raw)
+    const shown = signedIn ? 'signed-in' : 'signed-out'
     return withHeaders(context).html(page.replace('data-status=""', `data-status="${shown}" data-place="${place}"`))
   })
   serveText(app, '/page.js', 'text/javascript', await bundle('../public/page.js'))
