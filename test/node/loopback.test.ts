@@ -400,7 +400,7 @@ describe('without a browser on this machine', () => {
       [code, 'A code alone cannot be checked'],
       [`?${callback.searchParams}`, 'This is no URL'],
       [callback.href.replace('state=', 'state=x'), 'another login'],
-      [callback.href.replace('/callback', '/other'), 'not at the redirect URI'],
+      [callback.href.replace('/callback', '/other'), 'the redirectUri'],
       [`${callback.href}&code=second`, 'repeats code'],
     ]
     for (const [pasted, problem] of refusals) {

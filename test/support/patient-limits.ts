@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import type { Plugin } from 'esbuild'
 
 const names = {
-  internal: ['databaseTimeoutMs', 'maxStorageOperationMs'],
-  node: ['maxFileWaitMs'],
+  'internal/limits': ['databaseTimeoutMs'],
+  'storage/lock': ['maxStorageOperationMs'],
+  'node/limits': ['maxFileWaitMs'],
 }
 
 /**
@@ -13,8 +14,8 @@ const names = {
 export const patientLimits: Plugin = {
   name: 'patient-limits',
   setup({ onLoad }) {
-    for (const [room, own] of Object.entries(names))
-      onLoad({ filter: new RegExp(`/src/${room}/limits\\.ts$`) }, async ({ path }) => {
+    for (const [file, own] of Object.entries(names))
+      onLoad({ filter: new RegExp(`/src/${file}\\.ts$`) }, async ({ path }) => {
         let contents = await readFile(path, 'utf8')
         for (const name of own) {
           const limit = new RegExp(`^export const ${name} = [\\d_]+$`, 'm')
