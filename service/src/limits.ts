@@ -1,6 +1,5 @@
-// The time-outs, sizes and counts of the service, each with its unit and its reason. lifetimes.ts has the lives of tokens, codes and
-// sign-ins, seed/seed-limits.ts those of a seed. A message that names one is built from it.
-// ASSUMPTIONS.md states the same figures. What failed attempts cost is a table in credentials/throttle-policies.ts.
+// The time-outs, sizes, counts and lives of the service, each with its unit and its reason. A message that names one is built from it.
+// ASSUMPTIONS.md states the same figures.
 
 /** What one caller may use. `agent-service --help` and the README name the same figures. */
 export const limits = {
@@ -141,7 +140,7 @@ export const toolLimits = {
   stopMs: 9_500,
 } as const
 
-/** Range and default of the option `trustedProxies`. lifetimes.ts has those of lives. */
+/** Range and default of the option `trustedProxies`. */
 export const trustedProxies = { least: 0, most: 10, standard: 0 } as const
 
 /** The ports of the command, and of the origins of a service without ports. */

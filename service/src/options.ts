@@ -250,7 +250,7 @@ export const serviceOptions: OptionsOf<ServiceOptions> = {
 export type Framework = 'vite' | 'next' | 'node'
 
 /** What only the command has: it says what it prints and opens. */
-export interface CommandOptions {
+interface CommandOptions {
   json?: 'on' | 'off'
   env?: Framework
   quiet?: 'on' | 'off'

@@ -5,7 +5,7 @@ const loopbackLiteral = /^http:\/\/(127\.0\.0\.1|\[::1\])(:[1-9]\d{0,4})?([/?].*
 /**
  * Compares redirect URIs as text, because URL parsing would turn other spellings into the registered one. Only the port
  * of a public client's loopback literal is free, because a native app cannot choose it in advance (S-001, RFC 8252 §7.3).
- * A URI that does not match gets a page with 400, and never a redirect (authorize/authorize.ts).
+ * A URI that does not match gets a page with 400, and never a redirect.
  */
 export function matchesRegistered(sent: string, registered: string, kind: 'public' | 'confidential'): boolean {
   if (sent === registered) return true
@@ -53,10 +53,7 @@ function isPort(text: string | undefined): boolean {
   return text === undefined || Number(text.slice(1)) <= 65_535
 }
 
-/**
- * Returns why redirect URIs cannot be registered, or undefined if they can: `redirectUris`, 10 at most, each of
- * `redirectUriCharacters`, 2,048 (S-002; loopback for both kinds: A-12).
- */
+/** Returns why redirect URIs cannot be registered, or undefined if they can (S-002; loopback for both kinds: A-12). */
 export function refuseRegistration(redirectUris: readonly string[]): string | undefined {
   if (redirectUris.length < 1 || redirectUris.length > requestLimits.redirectUris)
     return `register 1 to ${requestLimits.redirectUris} redirect URIs`

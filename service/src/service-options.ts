@@ -31,20 +31,11 @@ export interface ServiceOptions {
   passwordScheme?: 'scrypt' | 'keyed' | undefined
   /** Whether a refresh replaces the refresh token. Default: `rotate`. */
   rotation?: 'rotate' | 'none' | undefined
-  /**
-   * Grace period of a replaced refresh token, in milliseconds (`graceMs.least`, 0 to `graceMs.most`, 600,000). Default: 30,000
-   * (`graceMs.standard`, 30 s).
-   */
+  /** Grace period of a replaced refresh token, in milliseconds (0 to 600,000). Default: 30,000. */
   graceMs?: number | undefined
-  /**
-   * Lifetime of an access token, in milliseconds (`accessTokenLifeMs.least`, 1,000 to `accessTokenLifeMs.most`, 3,600,000).
-   * Default: 600,000 (`accessTokenLifeMs.standard`, 10 minutes).
-   */
+  /** Lifetime of an access token, in milliseconds (1,000 to 3,600,000). Default: 600,000. */
   accessTokenLifeMs?: number | undefined
-  /**
-   * Lifetime of an authorization code, in milliseconds (`codeLifeMs.least`, 1,000 to `codeLifeMs.most`, 600,000). Default: 60,000
-   * (`codeLifeMs.standard`, 60 s).
-   */
+  /** Lifetime of an authorization code, in milliseconds (1,000 to 600,000). Default: 60,000. */
   codeLifeMs?: number | undefined
   /** Members of a token response. `minimal` has `access_token` and `refresh_token` only. Default: `full`. */
   tokenResponse?: 'full' | 'minimal' | undefined
@@ -61,9 +52,8 @@ export interface ServiceOptions {
   /** Which requests of the API get 403, set at each start and after a reset. Default: as seeded. */
   access?: AccessChange | undefined
   /**
-   * Number of reverse proxies before the service (`trustedProxies.least`, 0 to `trustedProxies.most`, 10). Each must append the
-   * address of its peer to X-Forwarded-For, and clients must not be able to reach the service around them. Default: 0
-   * (`trustedProxies.standard`, 0), the header is not read.
+   * Number of reverse proxies before the service (0 to 10). Each must append the address of its peer to X-Forwarded-For, and clients
+   * must not be able to reach the service around them. Default: 0, the header is not read.
    */
   trustedProxies?: number | undefined
   /** Format of the log on the standard error. Default: `off`. */

@@ -4,7 +4,7 @@ import { hashToken } from './store/database.ts'
 import type { RegistryEvent } from './store/schema.ts'
 
 /**
- * The only time source of the service. It can be moved ahead or stopped (until `clockMs`, 253,402,300,799,999), and it never goes
+ * The only time source of the service. It can be moved ahead or stopped, and it never goes
  * back (S-057).
  */
 export interface ServiceClock {
@@ -124,8 +124,7 @@ export interface Journal {
 const { journalEntries: maxEntries, journalBlock: block } = serverLimits
 
 /**
- * Creates an empty journal in memory, which shows the newest entries (`journalEntries`, 10,000; it drops old ones in blocks of
- * `journalBlock`, 1,000). `onEvent` gets each security event.
+ * Creates an empty journal in memory, which shows the newest entries. `onEvent` gets each security event.
  */
 export function createJournal(clock: ServiceClock, onEvent: (event: EventEntry) => void = () => undefined): Journal {
   let kept: JournalEntry[] = []

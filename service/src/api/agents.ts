@@ -31,7 +31,7 @@ export function agentTypeOf(fields: TypeFields): { type: string; typeKey: string
 }
 
 /** Returns the type for a key that was sent without one. */
-export function labelOf(key: string): string {
+function labelOf(key: string): string {
   return key.replaceAll('_', ' ').replace(/(^| )(\p{Ll})/gu, (_, before: string, letter: string) => {
     const capital = letter.toUpperCase()
     // Some letters have a capital whose lower case is another letter. Then type and key would not agree.

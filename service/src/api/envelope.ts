@@ -9,7 +9,7 @@ export interface Envelope<Data> {
 }
 
 /** The values of `error_type`, which the specification does not show. */
-export type ErrorType =
+type ErrorType =
   | 'authentication_error'
   | 'permission_error'
   | 'billing_error'

@@ -44,11 +44,11 @@ const responses: Record<string, z.ZodType> = {
 }
 
 /** Returns the components of the document: the schemas of request bodies and of responses. */
-export function componentSchemas(): Record<string, JsonSchema> {
+function componentSchemas(): Record<string, JsonSchema> {
   return { ...generate(requests, 'input'), ...generate(responses, 'output') }
 }
 
-export function referenceTo(schema: z.ZodType): JsonSchema {
+function referenceTo(schema: z.ZodType): JsonSchema {
   const named = Object.entries({ ...requests, ...responses }).find(([, known]) => known === schema)
   if (named === undefined) throw new Error('an endpoint uses a schema without a name; add it to requests or responses')
   return { $ref: uriOf(named[0]) }
@@ -99,7 +99,7 @@ export interface OpenApiOperation {
   responses: Record<string, OpenApiResponse>
 }
 
-export interface OpenApiResponse {
+interface OpenApiResponse {
   description: string
   headers?: Record<string, { schema: JsonSchema }>
   content: JsonContent
@@ -108,7 +108,7 @@ export interface OpenApiResponse {
 type JsonContent = { 'application/json': { schema: JsonSchema; example?: object } }
 
 /** Generates the OpenAPI document from the endpoints and the schemas that the service uses (specification 9). */
-export function openApiDocument({ authUrl, baseUrl }: { authUrl: string; baseUrl: string }): OpenApiDocument {
+function openApiDocument({ authUrl, baseUrl }: { authUrl: string; baseUrl: string }): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {}
   for (const endpoint of endpoints) {
     const path = endpoint.path.replace(/:(\w+)/g, '{$1}')

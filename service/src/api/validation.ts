@@ -16,7 +16,7 @@ function filledText(): z.ZodType<string, string> {
 }
 
 /**
- * Returns the schema of a description, which is bounded (`descriptionCharacters`, 4,000) because searches read every one (A-44).
+ * Returns the schema of a description, which is bounded because searches read every one (A-44).
  */
 export function descriptionText(): z.ZodType<string, string> {
   return bounded(filledText(), limits.descriptionCharacters)
@@ -26,7 +26,7 @@ export function descriptionText(): z.ZodType<string, string> {
  * Returns the schema of a text that a search compares with names and keys. No longer one can be found (`limits.filterCharacters`,
  * 1,500; A-44).
  */
-export function comparedText(): z.ZodType<string, string> {
+function comparedText(): z.ZodType<string, string> {
   return bounded(storableText(), limits.filterCharacters)
 }
 
@@ -43,12 +43,12 @@ export function bounded(text: z.ZodType<string, string>, most: number): z.ZodTyp
 }
 
 /** Returns whether a text has more code points. */
-export function isLongerThan(text: string, most: number): boolean {
+function isLongerThan(text: string, most: number): boolean {
   return text.length > most && (text.length > 2 * most || [...text].length > most)
 }
 
 /**
- * Returns the schema of a name, as it was sent: bounded (`nameCharacters`, 500), and without invisible characters (A-17, S-076,
+ * Returns the schema of a name, as it was sent: bounded, and without invisible characters (A-17, S-076,
  * S-078).
  */
 export function nameText(): z.ZodType<string, string> {
@@ -76,7 +76,7 @@ export interface ApiCall {
   nowMs: number
 }
 
-/** Checks a value against its schema. The 422 names the first faults (`validationItems`, 100). */
+/** Checks a value against its schema. The 422 names the first faults. */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -148,7 +148,7 @@ function valueAt(value: unknown, path: (string | number)[]): unknown {
   }, value)
 }
 
-/** Returns enough of the input to recognize it (`shownInput`, 200 code units), and never a whole document (S-075, A-54). */
+/** Returns enough of the input to recognize it, and never a whole document (S-075, A-54). */
 function shorten(input: unknown): unknown {
   if (typeof input === 'string') return input.slice(0, apiLimits.shownInput).replace(/\p{Cs}/gu, '\ufffd')
   if (typeof input !== 'object' || input === null) return input

@@ -48,7 +48,7 @@ function readAuthorizationRequest(
 
 /**
  * Returns the fault of a request, if there is one, which is sent to the redirect URI once the user is signed in: a repeated parameter, a
- * `state` over the limit (`stateBytes`, 2,048), a scope that is not exactly `api.access`. An unknown, missing or repeated `client_id` or
+ * `state` over the limit, a scope that is not exactly `api.access`. An unknown, missing or repeated `client_id` or
  * `redirect_uri` gets a page.
  */
 function findRefusal(query: Query, client: ClientRecord): Refusal | undefined {

@@ -82,7 +82,7 @@ export async function issueCode({ clock, config }: ServiceContext, approved: App
 }
 
 /** A form of a page that belongs to an authorization request. */
-export interface RequestForm {
+interface RequestForm {
   /** The field `request`: the id of a stored request, or a request that the sign-in page carries. */
   requestField: string
   /** The id of the request. */
@@ -94,7 +94,7 @@ export interface RequestForm {
 }
 
 /**
- * Reads a form of a page that belongs to an authorization request (`longFormBytes`, 32 KiB). The CSRF protection (S-024) has three
+ * Reads a form of a page that belongs to an authorization request. The CSRF protection (S-024) has three
  * checks:
  *
  * 1. The browser reports that a page of this origin posted the form (`readInteractionForm`).
@@ -128,8 +128,8 @@ export async function readRequestForm(c: Context<HttpEnvironment>): Promise<Requ
   return { requestField, id: decrypted.id, request: rowOf(decrypted), kept: 'on-page', get }
 }
 
-/** Shows the page for a request that was decided, has expired (`authorizationRequestMs`, 10 minutes), or began before a reset. */
-export function showTooOld(c: Context<HttpEnvironment>): Promise<Response> {
+/** Shows the page for a request that was decided, has expired, or began before a reset. */
+function showTooOld(c: Context<HttpEnvironment>): Promise<Response> {
   return showError(c, 400, 'This page has been used or is too old. Go back to your application and start again.')
 }
 

@@ -36,7 +36,7 @@ function registeredText({ name, kind, redirectUris }: RegisteredClient): string 
 }
 
 /**
- * Returns a URL to show (`shownRedirectUriCharacters`, 200). It has only printable ASCII, because other characters can look alike,
+ * Returns a URL to show. It has only printable ASCII, because other characters can look alike,
  * and no password.
  */
 function showable(sent: string | undefined): URL | undefined {

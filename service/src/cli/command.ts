@@ -114,7 +114,7 @@ function stopSignal(): Promise<void> {
 }
 
 /**
- * Ends a process that something keeps running (`stopMs`, 9,500 ms after the signal). The timer itself does not keep it running
+ * Ends a process that something keeps running. The timer itself does not keep it running
  * (S-089, A-66).
  */
 function endAtDeadline(): void {

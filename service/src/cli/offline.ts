@@ -58,7 +58,7 @@ export interface OfflineCommand {
   run(given: OfflineArguments): Promise<string>
 }
 
-export interface OfflineArguments {
+interface OfflineArguments {
   words: readonly string[]
   flags: FlagValues
   location: Location

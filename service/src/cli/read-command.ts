@@ -16,7 +16,7 @@ export function variableOf({ flag }: Pick<Option, 'flag'>): string {
 }
 
 /** The flags of all options, for `parseArgs`. */
-export const optionFlags: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
+const optionFlags: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
   options.map(({ flag, kind }) => [
     flag,
     { type: kind === 'switch' ? ('boolean' as const) : ('string' as const), multiple: kind === 'list' },
@@ -27,11 +27,7 @@ export const optionFlags: NonNullable<ParseArgsConfig['options']> = Object.fromE
 export class ArgumentError extends Error {}
 
 /** Reads an option from its flag, or else from its variable. An empty variable counts as absent, because Compose and CI set such ones. */
-export function readOption<Value>(
-  option: Option<Value>,
-  flags: FlagValues,
-  environment: Environment,
-): Value | undefined {
+function readOption<Value>(option: Option<Value>, flags: FlagValues, environment: Environment): Value | undefined {
   const given = flags[option.flag] ?? (environment[variableOf(option)] || undefined)
   if (given === undefined) return undefined
   const { data, success } = option.schema.safeParse(
@@ -60,7 +56,7 @@ function parsedText({ kind }: Pick<Option, 'kind'>, text: string): unknown {
 }
 
 /** Returns the variable if the option came from it, and otherwise the flag. */
-export function nameAsGiven(option: Pick<Option, 'flag'>, flags: FlagValues, environment: Environment): string {
+function nameAsGiven(option: Pick<Option, 'flag'>, flags: FlagValues, environment: Environment): string {
   const variable = variableOf(option)
   return flags[option.flag] === undefined && environment[variable] ? variable : `--${option.flag}`
 }
@@ -97,7 +93,7 @@ export function databaseOption(databaseUrl: string, environment: Environment): s
 }
 
 /** Returns a warning for each variable that looks like an option and is none. It may belong to another program, so it is not refused. */
-export function unknownVariables(environment: Environment): string[] {
+function unknownVariables(environment: Environment): string[] {
   const known = options.map(variableOf)
   return Object.keys(environment)
     .filter((name) => name.startsWith(variablePrefix) && !known.includes(name))

@@ -64,7 +64,7 @@ function showForeignForm(c: Context<HttpEnvironment>): Promise<Response> {
   return showError(c, 403, 'Your session has changed since this form was opened. Open the page again.')
 }
 
-export type Confirmation = { kind: 'confirmed' } | { kind: 'refused'; status: 403 | 422 | 429 | 503; problem: string }
+type Confirmation = { kind: 'confirmed' } | { kind: 'refused'; status: 403 | 422 | 429 | 503; problem: string }
 
 /**
  * Asks for the admin's password again before a secret is made, because the browser may be unattended (S-060). Refuses a password

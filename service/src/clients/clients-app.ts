@@ -19,7 +19,7 @@ import { showClient, showClients, showClientsSignIn, showCredentials, showNewCli
 
 /**
  * POST /auth/v1/clients: fields name, kind, redirect_uris (one a line) and the admin's password. */
-export async function registerClient(c: Context<HttpEnvironment>): Promise<Response> {
+async function registerClient(c: Context<HttpEnvironment>): Promise<Response> {
   const post = await readAdminForm(c)
   if (post instanceof Response) return post
   const { admin, get } = post
@@ -49,7 +49,7 @@ function sentence(problem: string): string {
 }
 
 /** GET /auth/v1/clients/{id} */
-export async function showOneClient(c: Context<HttpEnvironment>): Promise<Response> {
+async function showOneClient(c: Context<HttpEnvironment>): Promise<Response> {
   const admin = await readAdmin(c)
   return admin instanceof Response ? admin : showFound(c, admin)
 }
@@ -67,7 +67,7 @@ export async function changeActivity(c: Context<HttpEnvironment>): Promise<Respo
 }
 
 /** POST …/secrets: makes a second secret and shows it once, for the admin's password. */
-export async function createSecret(c: Context<HttpEnvironment>): Promise<Response> {
+async function createSecret(c: Context<HttpEnvironment>): Promise<Response> {
   const post = await readAdminForm(c)
   if (post instanceof Response) return post
   const client = await findClient(c, post.admin)
@@ -81,7 +81,7 @@ export async function createSecret(c: Context<HttpEnvironment>): Promise<Respons
 }
 
 /** POST …/secrets/retire, field secret. */
-export async function retireOneSecret(c: Context<HttpEnvironment>): Promise<Response> {
+async function retireOneSecret(c: Context<HttpEnvironment>): Promise<Response> {
   const post = await readAdminForm(c)
   if (post instanceof Response) return post
   const which = { clientId: clientIdOf(c), secretId: post.get('secret') ?? '' }

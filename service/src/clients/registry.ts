@@ -5,13 +5,13 @@ import type { ClientRegistry } from '../store/client-registry.ts'
 import { hasInvisible, isStorable } from '../store/database.ts'
 import type { RegistryEvent } from '../store/schema.ts'
 
-export interface ClientForm {
+interface ClientForm {
   name: string
   kind: 'public' | 'confidential'
   redirectUris: string[]
 }
 
-export type RefusedForm = { kind: 'refused'; problem: string; path: readonly (string | number)[] }
+type RefusedForm = { kind: 'refused'; problem: string; path: readonly (string | number)[] }
 
 /** Reads the form of a new client, or returns why and where it is refused. Nothing lets an admin choose an id (S-059). */
 export function readClientForm(asked: {
@@ -38,7 +38,7 @@ export function readClientForm(asked: {
   return { kind: 'form', form: { name, kind, redirectUris } }
 }
 
-/** Returns why a name is refused. It may have `clientNameCharacters`, 100 code points. */
+/** Returns why a name is refused. */
 function refuseName(name: string): string | undefined {
   if (name.trim() === '' || [...name].length > requestLimits.clientNameCharacters)
     return `the name must have 1 to ${requestLimits.clientNameCharacters} characters`
@@ -60,13 +60,13 @@ export interface RegistryContext {
 export type RegistryResult<Value> = { kind: 'done'; value: Value } | { kind: 'refused'; problem: string }
 
 /** The client id and its secret, which can be read only now. */
-export interface Credentials {
+interface Credentials {
   clientId: string
   clientSecret: string | undefined
 }
 
 /**
- * Registers a client (`clientsPerTenant`, 1,000 of a tenant). A confidential one gets a secret, which is shown once: only its hash
+ * Registers a client. A confidential one gets a secret, which is shown once: only its hash
  * is stored.
  */
 export async function createClient(context: RegistryContext, form: ClientForm): Promise<RegistryResult<Credentials>> {
@@ -82,7 +82,7 @@ export async function createClient(context: RegistryContext, form: ClientForm): 
 }
 
 /**
- * Adds a second secret (`clientSecrets`, 2 at a time), so that a running application can change to it before the first one is
+ * Adds a second secret, so that a running application can change to it before the first one is
  * retired.
  */
 export async function rotateSecret(context: RegistryContext, clientId: string): Promise<RegistryResult<Credentials>> {

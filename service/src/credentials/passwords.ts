@@ -4,7 +4,7 @@ import { credentialLimits } from '../limits.ts'
 import { keyedHash, randomSecret, sameText } from './tokens.ts'
 
 /** One bounded line for slow hashes, each of which takes a third of a second of a processor. */
-export interface HashLine {
+interface HashLine {
   /**
    * Runs `work` in its turn. A hash that the service stores is `kept`: it always waits. An `attempt` returns `busy` at once if the line is
    * full, and after `refuseWaiting`.
@@ -17,7 +17,7 @@ export interface HashLine {
 /** Leaves one processor, and one of the four threads of Node's pool, to other work. */
 const standardAtOnce = Math.max(1, Math.min(3, availableParallelism() - 1))
 
-export function createHashLine(atOnce: number = standardAtOnce): HashLine {
+function createHashLine(atOnce: number = standardAtOnce): HashLine {
   let waiting: { kind: 'kept' | 'attempt'; begin(turn: 'go' | 'busy'): void }[] = []
   let running = 0
   let isRefusing = false
@@ -55,14 +55,14 @@ export function createHashLine(atOnce: number = standardAtOnce): HashLine {
  * How passwords are hashed. `scrypt` is for a database that may be written to a disk. `keyed` is for a database in memory,
  * and applies only to passwords of 256 random bits: no guess finds one, so a slow hash would protect nothing (A-20).
  */
-export type PasswordScheme = 'scrypt' | 'keyed'
+type PasswordScheme = 'scrypt' | 'keyed'
 
 export interface Passwords {
   hash(password: string): Promise<string>
   /**
    * Compares a password with a stored hash. Without one it does the same work and returns `mismatch`, so that the time
-   * does not reveal which accounts exist (S-020). A password of more than `passwordCharacters`, 1,024, or fewer than
-   * `leastPasswordCharacters`, 8, does not match. `busy` means that the line is full and nothing was compared (A-70).
+   * does not reveal which accounts exist (S-020). A password that is too long or too short
+   * does not match. `busy` means that the line is full and nothing was compared (A-70).
    */
   verify(password: string, stored: string | undefined): Promise<'match' | 'mismatch' | 'busy'>
   isCurrent(stored: string): boolean
@@ -76,14 +76,14 @@ const keyedPrefix = 'hmac-sha256$'
 /** The form of `randomSecret`, which no user chooses by chance. */
 const generated = /^[A-Za-z0-9_-]{43}$/
 
-export interface PasswordOptions {
+interface PasswordOptions {
   scheme: PasswordScheme
   key: Uint8Array
   /** The slow hash; scrypt unless a test counts how often it runs. */
   derive?: (password: string, salt: string, cost: ScryptCost) => Promise<string>
 }
 
-export interface ScryptCost {
+interface ScryptCost {
   N: number
   r: number
   p: number

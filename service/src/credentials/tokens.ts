@@ -18,7 +18,7 @@ import { addServiceKey, type Db, findServiceKey, hashToken, type ServiceKeyName 
 import { type Authorization, type ClientRefusal, saveAccessToken, saveRefreshToken } from '../store/tokens.ts'
 
 /** Fixed prefixes, by which a secret scanner recognizes a leaked value (S-046). */
-export type TokenPrefix = 'aac_' | 'art_' | 'ast_'
+type TokenPrefix = 'aac_' | 'art_' | 'ast_'
 
 /** Returns 256 random bits in base64url. */
 export function randomSecret(): string {
@@ -69,7 +69,7 @@ function encryptionKey(secret: string): Uint8Array {
 }
 
 /** Returns a new private key for ES256. */
-export function newSigningKey(): JsonWebKey {
+function newSigningKey(): JsonWebKey {
   // As PEM, because Node 20 waits for ever if it collects the garbage of a generation while it exports that key as a JWK.
   const { privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
@@ -118,7 +118,7 @@ async function keyNamed(db: Db, name: ServiceKeyName, make: () => Promise<string
 }
 
 /** The parts of the service that an access token is made from and checked by. */
-export interface TokenIssuer {
+interface TokenIssuer {
   readonly config: ServiceConfig
   readonly clock: ServiceClock
   readonly keys: ServiceKeys

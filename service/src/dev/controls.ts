@@ -49,7 +49,7 @@ function wholeNumber(least: number, most: number): z.ZodMiniNumber {
 }
 
 /** Returns the rule. Throws a TypeError that names the wrong member, because a misspelt one would be a fault that never happens. */
-export function readFaultRule(value: unknown): FaultRule {
+function readFaultRule(value: unknown): FaultRule {
   const read = faultRule.safeParse(value, { reportInput: true })
   if (!read.success) throw new TypeError(problemText(read.error))
   return read.data
@@ -99,7 +99,7 @@ export function unknownAccountText(emails: readonly string[]): string {
   return `no account has this email address; there are ${firstNames(emails)}`
 }
 
-/** Makes the dev controls. A user session token, which only they issue, lives `sessionTokenMs`, 12 hours. */
+/** Makes the dev controls. Only they issue user session tokens. */
 export function createDevControls(service: ServiceContext, world: () => World): Omit<DevControls, 'autoApprove'> {
   const { clock, store, journal, logins, throttles, faults, autoApproval, endpointBilling, config } = service
   /** Locks first, because an update does not see the rows that a refresh or a redemption inserts at the same time. */

@@ -13,11 +13,10 @@ import { serveDevPage } from './dev-page.ts'
 import type { Logins } from './login-traces.ts'
 
 /**
- * Refuses, with 403, requests to `/_dev` of other machines, requests that a proxy forwarded, and pages of other origins. Without
- * the dev controls each path there is a 404 (`refuseDevControls` in dev-app.ts). The controls do not start with an origin or a
- * host beyond loopback (`refuseDev` in config.ts), nor by the command with `NODE_ENV=production` (cli/command.ts).
+ * Refuses, with 403, requests to `/_dev` of other machines, requests that a proxy forwarded, and pages of other origins. The
+ * controls do not start with an origin or a host beyond loopback, nor by the command with `NODE_ENV=production`.
  */
-export function loopbackOnly(authUrl: string): MiddlewareHandler<HttpEnvironment> {
+function loopbackOnly(authUrl: string): MiddlewareHandler<HttpEnvironment> {
   const origins = ownOrigins(authUrl)
   return async (c, next) => {
     // The responses hold passwords and secrets.
@@ -171,7 +170,7 @@ async function refusalOf(change: () => void | Promise<void>): Promise<string | u
   }
 }
 
-/** Reads a JSON body (`devBodyBytes`, 16 KiB, and `devBodyDepth`, 4 levels). */
+/** Reads a JSON object. */
 async function readJson(c: Context<HttpEnvironment>): Promise<unknown> {
   if (!isJson(c)) return undefined
   const body = await readAtMost(c.req.raw, toolLimits.devBodyBytes)

@@ -30,7 +30,7 @@ const effects: Record<string, FaultEffect> = {
   'delay 2 s': { delayMs: 2_000 },
 }
 
-export const effectNames: readonly string[] = Object.keys(effects)
+const effectNames: readonly string[] = Object.keys(effects)
 
 const actions: Record<string, DevAction> = {
   advance: { done: 'The clock was moved ahead.', run: (dev, get) => dev.advance(Number(get('minutes')) * minuteMs) },
@@ -73,12 +73,12 @@ function access(done: string, change: (name: string) => AccessChange): DevAction
 }
 
 /** Returns what the page shows after an action, or undefined for an unknown name. */
-export function doneText(name: string): string | undefined {
+function doneText(name: string): string | undefined {
   return Object.hasOwn(actions, name) ? actions[name]?.done : undefined
 }
 
 /** Runs the action and returns the text to show. If the action fails, returns its error message. */
-export async function actOn(
+async function actOn(
   dev: DevControls,
   get: Fields,
 ): Promise<{ kind: 'done'; name: string; text: string | undefined } | { kind: 'refused'; problem: string }> {

@@ -26,7 +26,7 @@ export interface Login<Step = LoginStep> {
 }
 
 /** A request as the middleware saw it. */
-export interface SeenRequest extends Omit<LoginStep, 'atMs'> {
+interface SeenRequest extends Omit<LoginStep, 'atMs'> {
   /** Values that are no secrets, because the service checked them. */
   plain: readonly string[]
   /** Texts that name the login: its authorization request, its code, its refresh tokens. */

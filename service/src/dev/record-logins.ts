@@ -77,7 +77,7 @@ function locationOf(c: Context<HttpEnvironment>, { page, tokenResponse }: LoginT
 }
 
 /** Returns the parameters of a URL that are shown, not decoded. Another one may be a password. */
-export function shownQuery(url: string): string {
+function shownQuery(url: string): string {
   const start = url.indexOf('?')
   const pairs = start === -1 ? [] : url.slice(start + 1).split('&')
   const shown = pairs.filter((pair) => shownParameters.has(pair.split('=', 1)[0] ?? ''))

@@ -9,13 +9,8 @@ export function inMebibytes(bytes: number): string {
   return `${bytes / (1_024 * 1_024)} MiB`
 }
 
-/** Writes a number of bytes for a message. */
-export function inKibibytes(bytes: number): string {
-  return `${bytes / 1_024} KiB`
-}
-
-export type BytesBody = { kind: 'bytes'; bytes: Uint8Array } | { kind: 'too_large' }
-export type TextBody = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
+type BytesBody = { kind: 'bytes'; bytes: Uint8Array } | { kind: 'too_large' }
+type TextBody = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
 
 /** The client went away before its body was complete. It gets no response; the journal says 499 (A-51). */
 export class BrokenOffError extends Error {}
@@ -83,7 +78,7 @@ export function hasMediaType(headers: Headers, type: string): boolean {
 
 /** Returns a field that was sent once, or undefined if it is absent or empty. */
 export type Fields = (name: string) => string | undefined
-export type FormFields = { kind: 'fields'; get: Fields } | { kind: 'repeated'; field: string }
+type FormFields = { kind: 'fields'; get: Fields } | { kind: 'repeated'; field: string }
 
 /** Reads a form in which each field appears once. An empty field counts as absent. */
 export function parseForm(text: string): FormFields {
@@ -107,7 +102,7 @@ export function jsonMembers(text: string): Map<string, unknown> | undefined {
 }
 
 /** One value of a query, as text and as percent-encoded bytes. */
-export interface QueryValue {
+interface QueryValue {
   text: string
   encoded: string
   bytes: number
@@ -124,7 +119,7 @@ export interface Query {
 const maxParameters = requestLimits.queryParameters
 
 /**
- * Reads the raw query (`queryParameters`, 100), because URLSearchParams loses bytes that are not UTF-8 and `state` returns
+ * Reads the raw query, because URLSearchParams loses bytes that are not UTF-8 and `state` returns
  * unchanged (S-008).
  */
 export function parseQuery(url: string): Query {
@@ -243,7 +238,7 @@ const forwarding: readonly RegExp[] = [
 ]
 
 /** Returns whether a proxy forwarded the request, so that it may have come from any machine. */
-export function isForwarded(c: Context<HttpEnvironment>): boolean {
+function isForwarded(c: Context<HttpEnvironment>): boolean {
   return headerNamesOf(c).some((name) => forwarding.some((pattern) => pattern.test(name)))
 }
 

@@ -76,7 +76,7 @@ export function ownOrigins(origin: string): Set<string> {
  * Lets pages read responses, errors included, if `allowedOrigins` has their origin or a redirect URI of it is registered: of the
  * token's own client once that is known, of any client in a preflight and before. Without the headers a page sees a network
  * failure instead of a 401 (S-045, S-080, A-12). It never sends `*`, which does not cover Authorization,
- * and never allows cookies. A browser keeps a preflight for `preflightMs`, 10 minutes.
+ * and never allows cookies.
  */
 export function cors(methods: string): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
@@ -166,7 +166,7 @@ function howItWent(c: Context<HttpEnvironment>): Pick<ObservedRequest, 'requestI
 }
 
 /**
- * Returns one line of printable characters, so that a path cannot add lines to a log (log injection, `journalPathCharacters`, 200;
+ * Returns one line of printable characters, so that a path cannot add lines to a log (log injection,
  * S-086).
  */
 function readable(path: string): string {
@@ -229,7 +229,7 @@ function nameOf(effect: FaultEffect): string {
 }
 
 /**
- * Purges expired data on a request, after a pause by the service's clock (`purgePauseMs`, 1 minute). A timer would keep a process
+ * Purges expired data on a request, after a pause by the service's clock. A timer would keep a process
  * alive. `purge` says which rows stay longer: used codes and rotated refresh tokens, until their authorization has expired.
  */
 export function purgeOnRequest({ store, clock }: ServiceContext): MiddlewareHandler<HttpEnvironment> {

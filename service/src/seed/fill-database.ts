@@ -17,7 +17,7 @@ import { insertTenants, listTenantIds } from '../store/tenants.ts'
 import { firstSecretOf, SeedError, type World, type WorldClient } from './world.ts'
 
 /** What a service needs to fill its database. */
-export type Filling = Pick<ServiceContext, 'store' | 'clock' | 'keys' | 'passwords'>
+type Filling = Pick<ServiceContext, 'store' | 'clock' | 'keys' | 'passwords'>
 
 export async function isFilled(db: Db): Promise<boolean> {
   return (await listTenantIds(db)).length > 0

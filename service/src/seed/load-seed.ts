@@ -9,7 +9,7 @@ import { parseSeed, type Seed } from './seed-schema.ts'
 import { SeedError } from './world.ts'
 
 /** Reads a seed file: JSON if its name ends with `.json`, and otherwise YAML. Rejects with a SeedError without a piece of the file. */
-export async function readSeedFile(file: string): Promise<unknown> {
+async function readSeedFile(file: string): Promise<unknown> {
   const text = await textOf(file)
   if (text.trim() === '') throw new SeedError('the file is empty')
   return /\.json$/i.test(file) ? parseJson(text) : parseYaml(text)

@@ -49,7 +49,7 @@ const seedPerson = object({
   activity: activity.optional(),
 })
 
-/** A client secret of a seed: `leastSecretCharacters`, 32 to `secretCharacters`, 256, as it must be too long to guess. */
+/** A client secret of a seed must be too long to guess. */
 const { leastSecretCharacters, secretCharacters } = seedLimits
 const secretText = `must have ${leastSecretCharacters} to ${secretCharacters} letters, digits, or . _ ~ -`
 

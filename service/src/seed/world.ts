@@ -38,7 +38,7 @@ export function clientIdOf(seed: Seed, client: SeedClient): string {
 }
 
 /** Returns an id that is the same at every start, and of the form that the service gives its own. */
-export function derivedId(kind: 'app' | 'person' | 'secret', parts: readonly string[]): string {
+function derivedId(kind: 'app' | 'person' | 'secret', parts: readonly string[]): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([kind, ...parts]))
     .digest('hex')

@@ -9,7 +9,7 @@ import { urlHostOf } from '../loopback.ts'
 const hopByHop = ['connection', 'transfer-encoding']
 
 /** Breaks the connection of a socket. The returned response only stops the Node server from sending another one. */
-export async function loseOnSocket(response: Response, loss: Loss, outgoing: ServerResponse): Promise<Response> {
+async function loseOnSocket(response: Response, loss: Loss, outgoing: ServerResponse): Promise<Response> {
   if (loss === 'everything') outgoing.socket?.resetAndDestroy()
   else {
     const bytes = new Uint8Array(await response.arrayBuffer())
@@ -27,7 +27,7 @@ function alreadySent(): Response {
 }
 
 /** Shows the same loss as `fetch` does: a rejection, or a body that ends with an error. */
-export async function loseInProcess(response: Response, loss: Loss): Promise<Response> {
+async function loseInProcess(response: Response, loss: Loss): Promise<Response> {
   const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
   if (loss === 'everything') throw new TypeError('fetch failed', { cause })
   const bytes = new Uint8Array(await response.arrayBuffer())
@@ -68,7 +68,7 @@ export function onFirstRequest(load: () => Promise<ServedApp>): ServedApp {
 const problem = 'the service is starting'
 
 /** Returns the 503 of a host whose app is not ready, in the format of that host (A-13). The process is alive (A-86). */
-export function startingResponse(origin: 'auth' | 'base', path: string): Response {
+function startingResponse(origin: 'auth' | 'base', path: string): Response {
   if (path === '/healthz') return json(200, { status: 'alive' })
   if (path === '/readyz') return json(503, { status: 'not-ready', missing: ['start'] })
   const onAuth = { error: 'temporarily_unavailable', error_description: problem }
@@ -115,7 +115,7 @@ async function withAbort(signal: AbortSignal, respond: () => Promise<Response>):
 }
 
 /** What ends slow connections, and too many, before they keep other clients waiting. */
-export interface ListenerLimits {
+interface ListenerLimits {
   headersTimeoutMs: number
   requestTimeoutMs: number
   /** How often connections are checked for being overdue. */

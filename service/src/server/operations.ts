@@ -33,8 +33,8 @@ const readyMs = 2_000
  */
 export function serveHealth(app: Hono<HttpEnvironment>, { store }: ServiceContext): void {
   let checking: Promise<MissingPart[]> | undefined
-  // Probes share one check, so that many of them cost one query. If the query takes longer than
-  // `statementMs`, 10 s, the next probe starts another one.
+  // Probes share one check, so that many of them cost one query. If the query takes longer than a
+  // statement may, the next probe starts another one.
   function missing(): Promise<MissingPart[]> {
     checking ??= within(storeLimits.statementMs, store.missing()).finally(() => {
       checking = undefined
@@ -55,7 +55,7 @@ export function refuseHost(c: Context<HttpEnvironment>, problem: string): Respon
   return jsonResponse(c, { error: 'invalid_request', error_description: problem }, 421)
 }
 
-/** Resolves with `database` if the check takes longer than `timeMs`, which is `readyMs`, 2 s for a probe. */
+/** Resolves with `database` if the check takes longer than `timeMs`. */
 async function within(timeMs: number, checked: Promise<MissingPart[]>): Promise<MissingPart[]> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<MissingPart[]>((resolve) => {

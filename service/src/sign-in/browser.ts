@@ -18,7 +18,7 @@ import { showError } from '../ui/pages.tsx'
 
 /**
  * `browser` ties an authorization request to the browser that began it. `session` identifies the signed-in user. `device` lists the
- * accounts that this browser signed in to before (`deviceCookieMs`, 400 days; A-73). The others last until the browser ends. All
+ * accounts that this browser signed in to before (A-73). The others last until the browser ends. All
  * are `SameSite=Lax`, because the authorize request comes from another site. On plain http a browser rejects `Secure` cookies and
  * refuses the `__Host-` prefix, so there the name has the port, because cookies are not scoped by port (A-01).
  */
@@ -41,13 +41,13 @@ export function readCookie(c: Context<HttpEnvironment>, kind: CookieKind): strin
   return shapes[kind].value.test(value) ? value : undefined
 }
 
-export function writeCookie(c: Context<HttpEnvironment>, kind: CookieKind, value: string): void {
+function writeCookie(c: Context<HttpEnvironment>, kind: CookieKind, value: string): void {
   const { maxAge } = shapes[kind]
   const life = maxAge === undefined ? {} : { maxAge }
   setCookie(c, cookieName(c, kind), value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isHttps(c), ...life })
 }
 
-export function removeCookie(c: Context<HttpEnvironment>, kind: CookieKind): void {
+function removeCookie(c: Context<HttpEnvironment>, kind: CookieKind): void {
   setCookie(c, cookieName(c, kind), '', { path: '/', httpOnly: true, sameSite: 'Lax', secure: isHttps(c), maxAge: 0 })
 }
 
@@ -80,8 +80,8 @@ export function readDevice(c: Context<HttpEnvironment>, email: string): string |
   return proofs.some((proof) => sameText(proof, expected)) ? id : undefined
 }
 
-/** Adds an account that this browser just signed in to (`deviceAccounts`, 5; the oldest leaves). */
-export function rememberDevice(c: Context<HttpEnvironment>, email: string): void {
+/** Adds an account that this browser just signed in to (the oldest leaves). */
+function rememberDevice(c: Context<HttpEnvironment>, email: string): void {
   const [id = randomSecret(), ...proofs] = partsOf(c)
   const proof = proofOf(c, id, email)
   const others = proofs.filter((other) => other !== proof).slice(0, credentialLimits.deviceAccounts - 1)
@@ -102,8 +102,7 @@ export interface SignedIn {
 }
 
 /**
- * Returns the user who is signed in with this browser, unless the account is disabled or the session expired: after `signInIdleMs`,
- * 30 minutes without a use, and `signInMs`, 12 hours in all (`useSignInSession`).
+ * Returns the user who is signed in with this browser, unless the account is disabled or the session expired.
  */
 export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedIn | undefined> {
   const { store, clock } = c.get('service')
@@ -149,7 +148,7 @@ const tooLarge = 'The form is too large. Go back and shorten what you entered.'
 const unreadable = 'The form data could not be read. Go back, reload the page and submit it again.'
 
 /**
- * Reads a form that a page of this service posted (`formBytes`, 16 KiB). Anything else gets an error page: 403, 400, 413 or 415
+ * Reads a form that a page of this service posted. Anything else gets an error page: 403, 400, 413 or 415
  * (CSRF protection, S-024).
  */
 export async function readInteractionForm(
@@ -178,8 +177,8 @@ function isSameOrigin(c: Context<HttpEnvironment>): boolean {
 
 /**
  * An authorization request before the user has signed in. The sign-in page carries it, encrypted, so that requests of
- * strangers use no storage of the service (A-48). It is valid for `authorizationRequestMs`, 10 minutes, in the browser that began it, and
- * there is no limit to their number.
+ * strangers use no storage of the service (A-48). It is valid for a time, in the browser that began it, and there is no
+ * limit to their number.
  */
 export interface CarriedRequest extends Omit<AuthorizationRequestRow, 'idHash' | 'sessionHash' | 'carried'> {
   /** Its id once it is stored. */

@@ -12,7 +12,7 @@ import { endSignedIn, readDevice, readSignedIn, startSignedIn } from './browser.
  * Admits a sign-in attempt, or returns how long to wait (S-021, A-71). A browser that signed in to the account before
  * counts by itself. Any other browser counts by address if addresses are known, by account and address, and by account.
  */
-export function admitSignIn(c: Context<HttpEnvironment>, email: string): Admitted | TooSoon {
+function admitSignIn(c: Context<HttpEnvironment>, email: string): Admitted | TooSoon {
   const { throttles } = c.get('service')
   const device = readDevice(c, email)
   if (device !== undefined) return admitBy([[throttles.device, `${device} ${email}`]])
@@ -47,7 +47,7 @@ function admitBy(gates: [Throttle, string][]): Admitted | TooSoon {
  * The result of comparing an email address and a password. The journal has a refusal already. The caller records `verified`, once
  * it has checked that the password was not replaced during the comparison.
  */
-export type Attempt = { kind: 'verified'; account: Account } | Refused | { kind: 'too_long' }
+type Attempt = { kind: 'verified'; account: Account } | Refused | { kind: 'too_long' }
 
 type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: number }
 
@@ -80,7 +80,7 @@ export async function attemptSignIn(
 }
 
 /**
- * Returns status and text of a refusal, with `Retry-After`, which is `hashRetryMs`, 5 s for `busy`: the same for an unknown
+ * Returns status and text of a refusal, with `Retry-After`: the same for an unknown
  * account, a wrong password (S-020), and one that was replaced after it was verified.
  */
 export function refusalOf(

@@ -54,7 +54,7 @@ export async function findSecretHashes(db: Db, clientId: string, nowMs: number):
 }
 
 /** A change of the approval of a client. */
-export type ApprovalChange = { approval: 'approved' | 'unapproved' } | { surfaces: readonly string[] }
+type ApprovalChange = { approval: 'approved' | 'unapproved' } | { surfaces: readonly string[] }
 
 /**
  * Changes the approval of the clients with this id or name. `unknown` means that there is none. A client has one approval, that of its

@@ -62,7 +62,7 @@ export interface StoreEngine {
 }
 
 /** The properties of an engine that its queries depend on. */
-export interface QueryTraits {
+interface QueryTraits {
   /** The engine's function that returns the place where a text contains another one, from 1 on, or 0. */
   readonly textPosition: 'instr' | 'strpos'
   /** What a transaction that may write locks: the whole database when it begins, or each row that it changes. */
@@ -100,7 +100,7 @@ export function serviceDialect(dialect: Dialect, queryTraits: QueryTraits): Dial
 }
 
 /**
- * Prepares each SQL text once (`preparedStatements`, 200 are kept), because parsing and planning the same statements again took a
+ * Prepares each SQL text once, because parsing and planning the same statements again took a
  * tenth of a refresh.
  */
 export function cachingStatements(database: SqliteDatabase): SqliteDatabase {
@@ -181,7 +181,7 @@ function slotsFor<Values extends object>(): Slots<Values> {
 }
 
 /**
- * Runs `task` in a transaction, all or nothing. After a conflict it runs again (`transactionAttempts`, 4 in all), so a task must have no
+ * Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must have no
  * effect outside of its transaction. `after-lock-timeout` runs it again also if PostgreSQL did not grant a lock in time. It is for a
  * reset, the dev controls and a new password, which lock rows of many requests. Between two runs it holds no lock.
  */

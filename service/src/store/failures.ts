@@ -1,9 +1,9 @@
 /**
  * The reason why a query failed. `conflict`: two transactions conflicted and one was rolled back, so that it changed nothing, and
- * `transact` (transact.ts) runs it again. Some transactions run again after `isLockTimeout` as well. `unavailable`: the database is
+ * `transact` runs it again. Some transactions run again after `isLockTimeout` as well. `unavailable`: the database is
  * locked, full, read-only, stopping or away; a commit in progress may have taken effect.
  */
-export type DatabaseFailure = 'conflict' | 'unavailable' | 'other'
+type DatabaseFailure = 'conflict' | 'unavailable' | 'other'
 
 /** PostgreSQL: another transaction kept a lock for longer than `lockWaitMs`. */
 const lockNotAvailable = '55P03'
@@ -53,7 +53,7 @@ export function isMissingTable(error: unknown): boolean {
   return (error as { code?: unknown }).code === undefinedTable || error.message.startsWith('no such table:')
 }
 
-/** Returns why a query failed. `http/unexpected-error.ts` says what the response is. */
+/** Returns why a query failed. */
 export function databaseFailureOf(error: unknown): DatabaseFailure {
   if (!(error instanceof Error)) return 'other'
   const { code, rawCode } = error as { code?: unknown; rawCode?: unknown }

@@ -8,7 +8,7 @@ import { cachingStatements, type StoreEngine, serviceDialect } from './database.
 const ownerOnly = 0o600
 const othersBits = 0o077
 
-/** Follows symbolic links to the file that a path names, also if that file does not exist yet (`symbolicLinks`, 40). */
+/** Follows symbolic links to the file that a path names, also if that file does not exist yet. */
 export function linkTarget(path: string): string {
   let file = path
   for (let links = 0; links < storeLimits.symbolicLinks; links += 1) {
@@ -23,7 +23,7 @@ export function linkTarget(path: string): string {
  * because it holds the signing key. An existing file is not opened, because closing it would release the locks that
  * another database of this process has on it.
  */
-export function makePrivate(dataFile: string): void {
+function makePrivate(dataFile: string): void {
   const file = linkTarget(dataFile)
   try {
     closeSync(openSync(file, 'ax', ownerOnly))
@@ -78,7 +78,7 @@ function openLibsql(dataFile: string | undefined): SqliteDatabase {
 }
 
 /**
- * Opens a file, which is created with mode 0600. A statement waits for the lock of another process (`busyMs`, 2 s), and then gives
+ * Opens a file, which is created with mode 0600. A statement waits for the lock of another process, and then gives
  * 503.
  */
 function openFile(dataFile: string): Database.Database {
@@ -134,7 +134,7 @@ function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
 
 /**
  * Copies a data file to a new file for its owner only. The copy has the state of one moment, also while a service writes, whose
- * lock it waits for (`busyMs`, 2 s). Throws EEXIST if there is a file already. A copy that fails leaves no file.
+ * lock it waits for. Throws EEXIST if there is a file already. A copy that fails leaves no file.
  */
 export function copyDataFile(dataFile: string, copy: string): void {
   // `vacuum into` accepts an empty file. If there were no file, SQLite would create one that other users can read.

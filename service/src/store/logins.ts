@@ -74,7 +74,7 @@ type NewAccount = Pick<Account, 'id' | 'tenantId' | 'email' | 'name' | 'password
   activity: 'active' | 'inactive'
 }
 
-/** Adds users, in this order, to a database without users. Each email address must be in lower case (seed/world-of-seed.ts). */
+/** Adds users, in this order, to a database without users. Each email address must be in lower case. */
 export async function insertAccounts(tx: Db, accounts: readonly NewAccount[]): Promise<void> {
   const rows = accounts.map(({ id, tenantId, email, name, passwordHash, permissions, activity }, position) => ({
     id,
@@ -146,8 +146,7 @@ const touch = prepare((db, { idHash, nowMs }: Slots<{ idHash: string; nowMs: num
 )
 
 /**
- * Finds the user of a sign-in session, and counts this as its latest use (S-023, A-61). A session expires
- * `signInIdleMs`, 30 minutes after its latest use, and `signInMs`, 12 hours after the sign-in.
+ * Finds the user of a sign-in session, and counts this as its latest use (S-023, A-61).
  */
 export async function useSignInSession(db: Db, idHash: string, nowMs: number): Promise<Account | undefined> {
   const seenAfterMs = nowMs - lifetimes.signInIdleMs
@@ -208,8 +207,8 @@ interface OldRequests {
 }
 
 /**
- * Keeps the newest open requests of one sign-in session (`requestsPerSession`, 20) and the request `keptIdHash`, and deletes the next
- * older ones (`deletedRequests`, 1,000 at most in one call).
+ * Keeps the newest open requests of one sign-in session and the request `keptIdHash`, and deletes the next
+ * older ones.
  */
 export const deleteOldRequests = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) =>
   db

@@ -44,9 +44,9 @@ async function runAll(
 }
 
 /**
- * Opens the pool of this process (`storeLimits.connections`, 10). A wait ends with an error: for a connection (`connectMs`, 5 s), for a
- * lock (`lockWaitMs`, 3 s), for a statement (`statementMs`, 10 s), and for the next statement of an open transaction
- * (`idleTransactionMs`, 10 s). Imports `pg` here: the build of the
+ * Opens the pool of this process. A wait ends with an error: for a connection, for a
+ * lock, for a statement, and for the next statement of an open transaction
+ *. Imports `pg` here: the build of the
  * command puts this module into its one file, but not `pg`, and a static import of that would be carried out at every start.
  */
 async function openPool(databaseUrl: string): Promise<Pool> {

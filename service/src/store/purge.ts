@@ -10,9 +10,8 @@ interface Purged {
 }
 
 /**
- * Deletes expired rows, some at a time (`purgedRows`, 1,000 in each of `purgeStatements`, 40). Returns `more` if rows may
- * be left. The next request then purges again. After `done`, no request purges for `purgePauseMs`, 1 minute
- * (server/purge-on-request.ts). Used codes and rotated refresh tokens stay until their authorization has expired, so that a late replay
+ * Deletes expired rows, some at a time. Returns `more` if rows may
+ * be left. The next request then purges again.  Used codes and rotated refresh tokens stay until their authorization has expired, so that a late replay
  * is still found (S-032, S-052). There is no limit to the codes, authorizations and tokens of a user. They are deleted only after they
  * have expired (A-49).
  */

@@ -5,7 +5,7 @@ import type { Tables } from './schema.ts'
 type Row<Table extends keyof Tables> = Selectable<Tables[Table]>
 
 /**
- * The rows from which a seed is made (seed/export-seed.ts takes two of the keys). Sign-ins, authorizations, tokens and the history of
+ * The rows from which a seed is made. Sign-ins, authorizations, tokens and the history of
  * clients are not among them.
  */
 export interface SeedRows {
@@ -23,7 +23,7 @@ export interface SeedRows {
 }
 
 /**
- * Reads the rows of a seed as they were at one moment. The same data give the same export (seed/export-seed.ts). The export groups redirect
+ * Reads the rows of a seed as they were at one moment. The same data give the same export. The export groups redirect
  * URIs by client, so they are ordered only within a client. It looks up the one approval of each client, so approvals have no order.
  * The transaction is read-only. One that may write would lock the data file, so that a running service could not write to it until the
  * end.

@@ -7,7 +7,7 @@ import type { Store } from './store.ts'
  * session asks for another code, and before `lockAuthorizations`. A code exchange locks its code and then writes its authorization, so in
  * the other order two transactions could wait for each other.
  */
-export async function voidCodes(tx: Db, personId: string): Promise<void> {
+async function voidCodes(tx: Db, personId: string): Promise<void> {
   const db = rawDatabase(tx)
   // This statement comes first, because it waits for a transaction that decides one of these requests and saves a code for it. The next
   // statement then finds that code and deletes it.

@@ -62,7 +62,7 @@ export interface Tables {
   context_groups: ContextGroupTable
 }
 
-export interface AuthorizationRequestTable {
+interface AuthorizationRequestTable {
   id_hash: string
   browser_hash: string
   client_id: string
@@ -84,7 +84,7 @@ export interface AuthorizationRequestTable {
   carried: Flag
 }
 
-export interface AuthorizationCodeTable {
+interface AuthorizationCodeTable {
   hash: string
   client_id: string
   redirect_uri: string
@@ -100,7 +100,7 @@ export interface AuthorizationCodeTable {
   keep_until_ms: number
 }
 
-export interface GrantTable {
+interface GrantTable {
   id: string
   client_id: string
   person_id: string
@@ -112,7 +112,7 @@ export interface GrantTable {
   revoked_ms: number | null
 }
 
-export interface RefreshTokenTable {
+interface RefreshTokenTable {
   hash: string
   grant_id: string
   idle_expires_ms: number

@@ -21,7 +21,7 @@ export async function openEngine({ databaseUrl, dataFile }: StoreLocation): Prom
 
 export type MissingPart = 'database' | 'migrations'
 
-export interface Opening {
+interface Opening {
   /**
    * `refuse` rejects data of an older version, because a running older service would not be ready after a migration. Empty data
    * migrates.
@@ -40,10 +40,8 @@ export function migrationsFor(engine: StoreEngine): Record<string, Migration> {
 }
 
 /**
- * Brings the tables up to date. If another process migrates at the same time on libSQL, it tries again after `migrationPauseMs`,
- * 100 ms, for `migrationMs`, 5 s at most (A-42). On PostgreSQL it waits for the lock of the `Migrator`. The limit of this wait is
- * `statementMs`, 10 s. It is not `lockWaitMs`, because the `Migrator` sets a longer `lock_timeout` for this wait. On both engines the
- * function then rejects, with the last error as the cause.
+ * Brings the tables up to date. If another process migrates at the same time on libSQL, it tries again for some seconds (A-42). On
+ * PostgreSQL it waits for the lock of the `Migrator`. On both engines the function then rejects, with the last error as the cause.
  */
 export async function migrate(
   db: RawDatabase,
@@ -75,7 +73,7 @@ function isMigratedElsewhere(error: unknown): boolean {
 }
 
 /** Returns `database` if the query for the version fails, and `migrations` if the data has another version or no tables. */
-export async function missingParts(db: RawDatabase, names: readonly string[]): Promise<MissingPart[]> {
+async function missingParts(db: RawDatabase, names: readonly string[]): Promise<MissingPart[]> {
   try {
     return (await findVersion(db, names)) === 'current' ? [] : ['migrations']
   } catch {

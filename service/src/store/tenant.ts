@@ -94,7 +94,7 @@ const lineBreak = '\u00c0'
  * Returns the text of a row in which a search looks for its value. It is folded here, because databases fold letters differently. Stored
  * rows have it, so a change needs a migration.
  */
-export function searchTextOf(fields: string[]): string {
+function searchTextOf(fields: string[]): string {
   return fields.map(foldCase).join(betweenFields)
 }
 
@@ -115,7 +115,7 @@ export type ContextGroupRow = Selectable<ContextGroupTable>
 export type NewContextGroup = Omit<ContextGroupRow, 'id' | 'tenant_id' | 'agent_id' | 'position'>
 
 /** The context variable groups of one tenant's agents. */
-export interface ContextGroups {
+interface ContextGroups {
   ofAgent(agentId: number): Promise<ContextGroupRow[]>
   create(agents: { agentId: number; groups: readonly NewContextGroup[] }[]): Promise<void>
 }
@@ -133,12 +133,12 @@ function contextGroupsOf(db: RawDatabase, tenantId: string): ContextGroups {
   }
 }
 
-export type LlmModelRow = Selectable<LlmModelTable>
+type LlmModelRow = Selectable<LlmModelTable>
 export type LlmModelColumn = 'id' | 'model_name' | 'model_version' | 'provider'
 export type NewLlmModel = Pick<LlmModelRow, 'model_name' | 'model_version' | 'provider'>
 
 /** The models that agents of one tenant can be assigned. */
-export interface LlmModels {
+interface LlmModels {
   search(search: Search<LlmModelColumn>): Promise<Found<LlmModelRow>>
   createAll(models: (NewLlmModel & { id?: number })[]): Promise<void>
   /** Returns the first model of the tenant, which a new agent gets. */
@@ -179,7 +179,7 @@ export type ParentAgentColumn =
   | 'tenant'
 
 /** The agents of one tenant. */
-export interface ParentAgents {
+interface ParentAgents {
   search(search: Search<ParentAgentColumn>): Promise<Found<ParentAgentRow>>
   /** Returns undefined if the tenant has an agent with this key already. */
   create(agent: NewParentAgent): Promise<ParentAgentRow | undefined>

@@ -6,7 +6,7 @@ export async function listTenantIds(db: Db): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-export interface NewTenant {
+interface NewTenant {
   id: string
   name: string
   activity: 'active' | 'inactive'

@@ -48,9 +48,9 @@ interface Parties {
 }
 
 /** The permissions that new tokens of an authorization carry, or the reason why there are no new tokens. */
-export type TokenEligibility = { email: string; name: string; permissions: string[] } | Ineligible
+type TokenEligibility = { email: string; name: string; permissions: string[] } | Ineligible
 /** `account-inactive` also covers a user who moved to another tenant, and a user of an inactive tenant. */
-export type Ineligible = 'account-inactive' | ClientRefusal
+type Ineligible = 'account-inactive' | ClientRefusal
 
 const eligibility = prepare((db, { clientId, personId, tenantId }: Slots<Parties>) =>
   db

@@ -1,6 +1,6 @@
 import type { ClientRefusal } from '../store/tokens.ts'
 
-export type OAuthErrorName =
+type OAuthErrorName =
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'
@@ -9,7 +9,7 @@ export type OAuthErrorName =
   | 'unsupported_grant_type'
   | 'temporarily_unavailable'
 
-export type OAuthStatus = 400 | 401 | 403 | 405 | 413 | 415 | 429
+type OAuthStatus = 400 | 401 | 403 | 405 | 413 | 415 | 429
 
 interface OAuthErrorOptions {
   error: OAuthErrorName

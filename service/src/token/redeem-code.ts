@@ -37,8 +37,8 @@ interface Redemption {
 }
 
 /**
- * Redeems an authorization code for tokens, once and within the option `codeLifeMs` (default: `lifetimeRanges.codeLifeMs.standard` in
- * lifetimes.ts, 60 s). A code is good for `codeAttempts`, 5, requests with it, refused ones included. Throws an OAuthError if it is
+ * Redeems an authorization code for tokens, once and within the option `codeLifeMs`. A code is good for some requests with
+ * it, refused ones included. Throws an OAuthError if it is
  * refused (RFC 6749 §4.1.3, RFC 7636 §4.5).
  */
 export async function redeemCode(

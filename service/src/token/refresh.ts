@@ -48,8 +48,7 @@ interface RefreshTokenUse extends PresentedRefresh, UnrevokedRefreshToken {
 
 /**
  * Issues tokens for a refresh token (RFC 6749 §6). Each use replaces it, unless `rotation` is `none`. A used token can come again, for
- * example after a lost response. It then gives the same tokens again, if it comes in its grace period (option `graceMs`, default:
- * `lifetimeRanges.graceMs.standard` in lifetimes.ts, 30 s) and if its successor is unused. If their access token is no longer valid, the
+ * example after a lost response. It then gives the same tokens again, if it comes in its grace period (option `graceMs`) and if its successor is unused. If their access token is no longer valid, the
  * response has a new one. A used token that comes later, or after a use of its successor, ends the authorization with all of its tokens.
  * Throws an OAuthError if the token is refused.
  */

@@ -21,7 +21,7 @@ import { invalidClient, invalidRequest, OAuthError } from './oauth-error.ts'
 import { redeemCode } from './redeem-code.ts'
 import { refresh } from './refresh.ts'
 
-export interface BasicCredentials {
+interface BasicCredentials {
   clientId: string
   secret: string
 }
@@ -54,7 +54,7 @@ function formDecode(text: string): string | undefined {
   }
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   grantType: 'authorization_code' | 'refresh_token'
   fields: Fields
 }
@@ -67,7 +67,7 @@ const protocolNames = [...bodyOnly, 'grant_type']
  * Takes grant_type from the query, and refuses a body that names another one. Reads the other fields from a form (code) or a JSON
  * object (refresh token).
  */
-export async function readTokenRequest(request: Request): Promise<TokenRequest> {
+async function readTokenRequest(request: Request): Promise<TokenRequest> {
   const grantType = readGrantType(request)
   const mediaType = grantType === 'refresh_token' ? 'application/json' : 'application/x-www-form-urlencoded'
   if (!hasMediaType(request.headers, mediaType)) throw wrongType(mediaType)
@@ -139,7 +139,7 @@ const wrongSecretText =
   'wrong secret of this client: copy it again, or make another on the page /auth/v1/clients; form-encode both parts of Basic (RFC 6749 section 2.3.1)'
 
 /** Authenticates a confidential client by HTTP Basic. A public client only sends its client_id (spec 5.2, S-043). */
-export async function authenticateClient(c: Context<HttpEnvironment>, fields: Fields): Promise<ClientRecord> {
+async function authenticateClient(c: Context<HttpEnvironment>, fields: Fields): Promise<ClientRecord> {
   const header = c.req.header('authorization')
   if (header === undefined) return identifyPublicClient(c, fields)
   const credentials = parseBasic(header)

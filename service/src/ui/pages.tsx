@@ -10,7 +10,7 @@ import { credentialLimits } from '../limits.ts'
 import { type Account, listAccounts } from '../store/logins.ts'
 import { style, styleHash } from './style.ts'
 
-export type PageStatus = 200 | 400 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 500 | 503
+type PageStatus = 200 | 400 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 500 | 503
 
 export interface Page {
   status: PageStatus
@@ -190,7 +190,7 @@ export function PasswordField({ label = 'Password', username, focused = false }:
   )
 }
 
-export interface SignInPage {
+interface SignInPage {
   request: string
   status: 200 | 403 | 429 | 503
   problem?: string
@@ -200,7 +200,7 @@ export interface SignInPage {
   people: readonly Account[]
 }
 
-export function showSignIn(
+function showSignIn(
   c: Context<HttpEnvironment>,
   { request, status, problem, email, people }: SignInPage,
 ): Promise<Response> {

@@ -357,6 +357,18 @@ test('with the keyboard alone, the dev page opens a login and makes its next sig
   expect(await page.locator('#requests').textContent()).toContain('sign_in_succeeded')
 })
 
+test('in the dark, the sign-in page is light text on a dark ground', async () => {
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.goto(authorizing().url)
+  const lightness = (property: 'color' | 'backgroundColor') =>
+    page.evaluate((name) => {
+      const channels = getComputedStyle(document.body)[name].match(/\d+/g) ?? []
+      return channels.reduce((sum, channel) => sum + Number(channel), 0) / 3
+    }, property)
+  expect(await lightness('backgroundColor')).toBeLessThan(40)
+  expect(await lightness('color')).toBeGreaterThan(200)
+})
+
 test('the dev page shows the logins first and folds the rest, so that it fits on a screen and a half', async () => {
   await page.setViewportSize({ width: 1_200, height: 800 })
   await page.goto(`${service.authUrl}/_dev`)

@@ -13,7 +13,7 @@ import { Choice, Controls } from './dev-controls.tsx'
 import { LoginList, liveScript, liveScriptHash } from './login.tsx'
 
 /** Which entries of the journal the page shows. An empty text is every client or person. */
-export interface JournalFilter {
+interface JournalFilter {
   client: string
   person: string
 }
