@@ -50,12 +50,9 @@ export async function bundleSession(bug?: PlantedBug): Promise<SessionCode> {
               'export const refreshTokens = (_, tokens, { signal }) => globalThis.__world.request(tokens, signal)',
             loader: 'ts',
           }))
-          plugin.onLoad({ filter: /internal\/base64url\.ts$/ }, () => ({
-            contents: 'export const randomText = () => globalThis.__world.signingIn, base64url = () => ""',
-            loader: 'ts',
-          }))
           plugin.onLoad({ filter: /src\/session.*\.ts$/ }, ({ path }) => {
-            const contents = readFileSync(path, 'utf8')
+            // The id of a sign-in is its name.
+            const contents = readFileSync(path, 'utf8').replace('generateRandomState()', 'globalThis.__world.signingIn')
             if (!bug || !path.endsWith(bug.file) || !contents.includes(bug.from)) return { contents, loader: 'ts' }
             isPlanted = true
             return { contents: contents.replace(bug.from, bug.to), loader: 'ts' }

@@ -385,6 +385,7 @@ export class World {
   private look(page: Page): void {
     const before = page.shown
     const now = page.session.state.sessionRef
+    if (now !== undefined && !this.signIns.has(now)) throw new Error(`No sign-in has the id ${now}`)
     page.shown = now
     const replaced = before === undefined ? undefined : this.signIns.get(before)
     if (!replaced || now === before) return
