@@ -25,6 +25,19 @@ test.each(
   expect(pages).toContain(`\n${snippet(file)}\`\`\`\n`)
 })
 
+test.each(['docs/start/frameworks.md', 'docs/clients.md'])(
+  'each code block of %s is a file of examples/frameworks',
+  (page) => {
+    const folder = 'examples/frameworks/'
+    const files = readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(ts|svelte)$/.test(file) && !/node_modules|\.svelte-kit|\.react-router/.test(file))
+      .map((file) => read(folder + file))
+    const blocks = [...read(page).matchAll(/^```(?:ts|svelte)\n([\s\S]*?)^```$/gm)].map(([, code]) => code)
+    expect(blocks.length).toBeGreaterThan(0)
+    expect(blocks.filter((code) => !files.includes(code ?? ''))).toEqual([])
+  },
+)
+
 test('the page of all guides links each of them, and the site has each once', () => {
   const links = [...read('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(([, path]) => `docs/${path}`)
   expect(guides.filter((page) => page !== 'docs/README.md' && !links.includes(page))).toEqual([])

@@ -8,7 +8,7 @@ const { PORT = '3000', AGENT_BASE_URL: baseUrl = '', ...env } = process.env
 const shared = globalThis as { backend?: Backend }
 
 /** Creates the backend with the first request, because a build loads this module without the variables. */
-export function backend(): Backend {
+export function theBackend(): Backend {
   shared.backend ??= createBackend({
     authUrl: env.AGENT_AUTH_URL ?? '',
     baseUrl,
@@ -24,7 +24,7 @@ export function backend(): Backend {
 
 /** Asks the API as the user of this request. Returns undefined if none is signed in. */
 export async function countModels(request: Request): Promise<string | undefined> {
-  const session = await backend().getSession(request)
+  const session = await theBackend().getSession(request)
   if (session.status !== 'signed-in' && session.status !== 'needs_refresh') return undefined
   const api = createAgentApi({ baseUrl, fetch: session.fetch })
   const { count } = await api.llmModels.search({ limit: 1, offset: 0 })

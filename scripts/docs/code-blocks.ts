@@ -57,7 +57,7 @@ function scriptProblems({ file, line, code }: Block): string[] {
 
 /**
  * Checks all blocks in one program. A block is a module beside the snippet that it repeats, or among the snippets, so that it may
- * import one of them. A test of its own compiles a snippet that is called a fixture.
+ * import one of them. Tests of their own compile a snippet that is called a fixture, and examples/frameworks.
  */
 function typeProblems(blocks: readonly Block[]): string[] {
   const options = compilerOptions()
@@ -65,7 +65,9 @@ function typeProblems(blocks: readonly Block[]): string[] {
   const sources = new Map(
     blocks.flatMap((block, index) => {
       const snippet = places.get(block.code) ?? 'docs/snippets/x.ts'
-      return snippet.includes('.fixture.') ? [] : [[join(root, dirname(snippet), `block-${index}.tsx`), block] as const]
+      return /\.fixture\.|^examples\/frameworks\//.test(snippet)
+        ? []
+        : [[join(root, dirname(snippet), `block-${index}.tsx`), block] as const]
     }),
   )
   const host = compiler.createCompilerHost(options)
@@ -90,10 +92,10 @@ function typeProblems(blocks: readonly Block[]): string[] {
 
 /** Returns the files that pages repeat, snippets and apps of the examples, by their text. */
 function snippetPlaces(): Map<string, string> {
-  const folders = ['docs/snippets', 'examples/node-backend/adapters']
+  const folders = ['docs/snippets', 'examples/node-backend/adapters', 'examples/frameworks']
   const files = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => /\.tsx?$/.test(file) && !/\.next|node_modules/.test(file))
+      .filter((file) => /\.tsx?$/.test(file) && !/\.next|node_modules|\.svelte-kit|\.react-router/.test(file))
       .map((file) => `${folder}/${file}`),
   )
   const codeOf = (file: string): string => readFileSync(join(root, file), 'utf8').replace(/^\/\*\* @jsx.*\n/, '')

@@ -134,6 +134,13 @@ describe.each(Object.entries(apps))('examples/frameworks/%s', (name, { tokensIn,
   })
 })
 
+test.each(['.', 'angular', 'solid', 'react-router'])(
+  'the TypeScript of examples/frameworks/%s compiles',
+  async (name) => {
+    await promisify(execFile)('npx', ['tsc', '--noEmit', '-p', folder + name])
+  },
+)
+
 function environment(port: string): Record<string, string> {
   const { clientId, clientSecret = '' } = clientOf(service, 'Demo confidential')
   return {

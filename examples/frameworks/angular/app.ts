@@ -2,7 +2,7 @@ import { httpResource } from '@angular/common/http'
 import { Component, inject } from '@angular/core'
 import { RouterLink, RouterOutlet } from '@angular/router'
 import { userText } from 'agent-auth/texts'
-import { auth, baseUrl } from '../auth'
+import { auth, baseUrl } from './auth'
 import { Auth } from './auth.service'
 
 @Component({

@@ -3,7 +3,7 @@ import { DestroyRef, Injectable, inject, type Signal, signal } from '@angular/co
 import { type CanActivateFn, Router } from '@angular/router'
 import type { SessionState } from 'agent-auth'
 import { catchError, from, switchMap } from 'rxjs'
-import { auth, baseUrl, requireSession } from '../auth'
+import { auth, baseUrl, requireSession } from './auth'
 
 @Injectable({ providedIn: 'root' })
 export class Auth {

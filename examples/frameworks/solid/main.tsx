@@ -1,10 +1,11 @@
-import { A, Route, Router, type RouteSectionProps, useLocation, useNavigate } from '@solidjs/router'
+import { A, Route, Router, type RouteSectionProps } from '@solidjs/router'
 import { createAuthSignal } from 'agent-auth/solid'
 import { userText } from 'agent-auth/texts'
-import { createResource, type JSX, onMount, Show } from 'solid-js'
+import { createResource, type JSX, Show } from 'solid-js'
 import { render } from 'solid-js/web'
-import { auth, requireSession } from '../auth'
-import { countModels } from '../models'
+import { auth } from './auth'
+import { countModels } from './models'
+import { Protected } from './protected'
 
 function App(props: RouteSectionProps): JSX.Element {
   const user = createAuthSignal(auth)
@@ -24,19 +25,6 @@ function App(props: RouteSectionProps): JSX.Element {
       <A href="/models">Models</A>
       {props.children}
     </>
-  )
-}
-
-/** The parent route of protected ones. */
-function Protected(props: RouteSectionProps): JSX.Element {
-  const user = createAuthSignal(auth)
-  const { pathname, search } = useLocation()
-  const navigate = useNavigate()
-  onMount(() => requireSession(pathname + search).catch(() => navigate('/')))
-  return (
-    <Show when={user().state.status === 'signed-in' && user().state.sessionRef} keyed>
-      {props.children}
-    </Show>
   )
 }
 

@@ -2,8 +2,8 @@ import { authPlugin } from 'agent-auth/vue'
 import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import { createRouter, createWebHistory } from 'vue-router'
-import { auth, requireSession } from '../auth'
 import App from './App.vue'
+import { auth, requireSession } from './auth'
 import Models from './Models.vue'
 
 // Before the router, which reads the address when it is created. `useAuth` has the error.

@@ -1,5 +1,1 @@
-import { backend } from '../../backend'
-
-/** The routes of the backend, and those of the API in its list. */
-export const loader = ({ request }: { request: Request }): Promise<Response | undefined> => backend().handle(request)
-export const action: typeof loader = loader
+export * from '../../backend'

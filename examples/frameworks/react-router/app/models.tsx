@@ -1,6 +1,6 @@
 import type { ReactElement } from 'react'
 import { redirectDocument, useLoaderData } from 'react-router'
-import { countModels } from '../../backend'
+import { countModels } from './backend'
 
 export async function loader({ request }: { request: Request }): Promise<string> {
   const { pathname, search } = new URL(request.url)

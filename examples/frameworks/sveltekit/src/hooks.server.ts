@@ -1,4 +1,4 @@
 import type { Handle } from '@sveltejs/kit'
-import { backend } from '../../backend'
+import { theBackend } from '$lib/backend'
 
-export const handle: Handle = async ({ event, resolve }) => (await backend().handle(event.request)) ?? resolve(event)
+export const handle: Handle = async ({ event, resolve }) => (await theBackend().handle(event.request)) ?? resolve(event)

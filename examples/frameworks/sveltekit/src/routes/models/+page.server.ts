@@ -1,5 +1,5 @@
 import { redirect } from '@sveltejs/kit'
-import { countModels } from '../../../../backend'
+import { countModels } from '$lib/backend'
 
 export async function load({ request, url }: { request: Request; url: URL }): Promise<{ text: string }> {
   const text = await countModels(request)
