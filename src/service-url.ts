@@ -24,7 +24,8 @@ export function checkServiceUrl(name: string, value: unknown, httpHosts: readonl
 
 /** Returns whether this is a page or a worker of a browser. */
 export function isBrowser(): boolean {
-  return 'document' in globalThis || 'importScripts' in globalThis
+  // Cloudflare Workers of an old date have `importScripts`, and no address.
+  return 'document' in globalThis || ('importScripts' in globalThis && 'location' in globalThis)
 }
 
 export function isLoopback(hostname: string): boolean {

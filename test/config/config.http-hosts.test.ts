@@ -72,8 +72,8 @@ describe('allowHttpHosts', () => {
     })
   })
 
-  it.each(['document', 'importScripts'])('refuses these hosts in a browser, where %s exists', async (name) => {
-    vi.stubGlobal(name, {})
+  it.each([[['document']], [['importScripts', 'location']]])('refuses these hosts where %j exist', async (names) => {
+    for (const name of names) vi.stubGlobal(name, {})
     const options = { ...optionsWith(), ...inNetwork, allowHttpHosts }
     expect(await failure(() => createAuthConfig(options))).toMatchObject({
       ...invalid,

@@ -242,14 +242,18 @@ describe('other options', () => {
 })
 
 describe('client secrets in browsers', () => {
-  it.each(['document', 'importScripts'])('a client secret is refused where %s exists', async (name) => {
-    vi.stubGlobal(name, name === 'document' ? {} : () => {})
-    const error = await failure(() => configWith({ clientSecret: secret('client secret') }))
-    expect(error).toMatchObject(invalid)
-    expect(configWith().clientKind).toBe('public')
-  })
+  it.each([[['document']], [['importScripts', 'location']]])(
+    'a client secret is refused where %j exist',
+    async (names) => {
+      for (const name of names) vi.stubGlobal(name, {})
+      const error = await failure(() => configWith({ clientSecret: secret('client secret') }))
+      expect(error).toMatchObject(invalid)
+      expect(configWith().clientKind).toBe('public')
+    },
+  )
 
-  it('and accepted on a server', () => {
+  it.each([[[]], [['importScripts']]])('and accepted on a server, also with %j of old Workers', (names) => {
+    for (const name of names) vi.stubGlobal(name, {})
     expect(configWith({ clientSecret: secret('client secret') }).clientKind).toBe('confidential')
   })
 })

@@ -66,7 +66,7 @@ export const consumers: readonly Consumer[] = [
   },
   {
     name: 'workerd',
-    says: 'workerd logs in, and runs a backend with its proxy',
+    says: 'workerd of the oldest and the newest date logs in, refreshes, and runs a backend with its proxy',
     lane: 'long',
     check: async ({ node }, settings) => void (await node('main.js', settings)),
   },

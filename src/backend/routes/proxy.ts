@@ -1,5 +1,5 @@
 import { abortable } from '../../internal/timeouts.ts'
-import { present } from '../../internal/values.ts'
+import { attempt, present } from '../../internal/values.ts'
 import { loginRequired } from '../../session/errors.ts'
 import type { AccessTokenSource } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
@@ -159,10 +159,10 @@ async function send(
     },
   }
   const headers = requestHeaders(request.headers, context.passedHeaders)
-  // Node copies the body of a request unless `redirect` is `error` and `window` is null. Workers do not support `error`.
-  const redirect = globalThis.navigator?.userAgent === 'Cloudflare-Workers' ? 'manual' : 'error'
-  const init = { method: request.method, headers, signal, redirect, window: null, body } as const
   const url = context.config.baseUrl + target
+  // Node copies the body of a request unless `redirect` is `error` and `window` is null. Workers refuse `error`.
+  const redirect = attempt(() => new Request(url, { redirect: 'error' })) ? 'error' : 'manual'
+  const init = { method: request.method, headers, signal, redirect, window: null, body } as const
   const toApi = apiFetch(context, source)
   if (!(body instanceof ReadableStream)) return toApi(url, init)
   // The types of fetch do not have this member yet, which a streamed body needs.

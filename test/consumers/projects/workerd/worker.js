@@ -6,7 +6,7 @@ export default {
   async fetch(request) {
     const settings = await request.json()
     await login(settings)
-    await proxiedCall(settings)
+    if (request.url.endsWith('proxy')) await proxiedCall(settings)
     return new Response('signed in')
   },
 }
@@ -33,8 +33,9 @@ async function proxiedCall(settings) {
 }
 
 function cookiesOf(response) {
+  // Workers of an old date lack getSetCookie.
   return response.headers
-    .getSetCookie()
+    .getAll('set-cookie')
     .map((cookie) => cookie.split(';', 1)[0])
     .join('; ')
 }
