@@ -32,7 +32,7 @@ export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: 
   const { limit, offset, maxRows } = range
   if (!(limit >= 1 && offset >= 0 && maxRows >= 1)) invalid('limit and maxRows must be at least 1, offset at least 0')
   let first: Promise<Found<Row>> | undefined
-  return {
+  const rows: AllRows<Row> = {
     async total() {
       first ??= load({ limit: Math.min(limit, maxRows), offset }, range.signal)
       return (await first).count
@@ -43,6 +43,8 @@ export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: 
       return eachRow(load, range, begun)
     },
   }
+  // Without this, `Array.from` returns an empty list.
+  return Object.defineProperty(rows, Symbol.iterator, { value: () => invalid('searchAll is read with for await') })
 }
 
 /** Has the next page requested while the rows of one are in use. */

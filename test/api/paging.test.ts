@@ -117,6 +117,11 @@ describe('pages', () => {
     expect(await failure(() => api.parentAgents.searchAll(search, options))).toMatchObject({ code: 'config_invalid' })
   })
 
+  it('Array.from, which would give an empty list, says to use for await', () => {
+    const rows = table(3).api.parentAgents.searchAll() as unknown as Iterable<unknown>
+    expect(() => Array.from(rows)).toThrowError(expect.objectContaining({ code: 'config_invalid' }))
+  })
+
   it('total is the count of the first page, which the iteration then uses', async () => {
     const agents = table(300)
     const rows = agents.api.parentAgents.searchAll()
