@@ -206,7 +206,7 @@ describe('a session', () => {
     expect(await user.run('token', '--profile', 'other')).toEqual({
       code: 3,
       out: '',
-      err: 'agent-auth: There is no profile other. The profiles are default. Run agent-auth login. (login_required)\n',
+      err: 'agent-auth: There is no profile other. Run agent-auth login. (login_required)\n',
     })
     expect((await user.run('login', '--profile', 'other', ...settings())).code).toBe(0)
     const one = await user.run('token')
@@ -230,20 +230,6 @@ describe('a session', () => {
     expect(readFileSync(user.file, 'utf8')).not.toContain(refreshToken)
     expect((await user.run('logout')).code).toBe(0)
     expect(readFileSync(user.file, 'utf8')).not.toContain('refreshToken')
-  })
-
-  test('JSON shows every control character of a response as an escape, which a terminal does not obey', async () => {
-    const body = { name: '\u009b31m \u0085 \u007f \u001b[31m ä' }
-    const api = createServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    })
-    const baseUrl = `http://127.0.0.1:${await listen(api)}`
-    onTestFinished(() => void api.close())
-    const user = machine()
-    expect(await user.run('login', ...settings({ 'base-url': baseUrl }))).toMatchObject({ code: 0 })
-    const { code, out } = await user.run('fetch', 'GET', '/api/x', '--json')
-    expect({ code, output: JSON.parse(out) }).toEqual({ code: 0, output: { status: 200, body } })
-    expect(out).toMatch(/^[^\p{Cc}]+ä[^\p{Cc}]+\n$/u)
   })
 
   test('is refreshed once by eight terminals', async () => {
@@ -326,22 +312,6 @@ describe('a request to the API', () => {
 describe('a login', () => {
   const addressFrom = (child: ChildProcess): Promise<string> => printed(child, /(http:\/\/\S+authorize\S+)\n/)
 
-  test.each([
-    ['--no-browser', [join('bin'), '--no-browser']],
-    ['no program that opens one', ['nowhere']],
-    ['a program that finds no browser', ['bin-without-browser']],
-  ])('takes a pasted callback with %s', async (_, [path = '', ...flags]) => {
-    const user = machine(join(folder, path))
-    const child = user.start('login', ...settings(), ...flags)
-    const run = ended(child)
-    const callback = (await fetch(await addressFrom(child), { redirect: 'manual' })).headers.get('location') ?? ''
-    child.stdin?.write(
-      `${new URL(callback).searchParams.get('code')}\n${callback.replace('state=', 'state=x')}\n${callback}\n`,
-    )
-    expect(await run).toMatchObject({ code: 0, out: 'default: signed in\n' })
-    expect((await user.run('token')).code).toBe(0)
-  })
-
   test.each(['SIGINT', 'SIGTERM'] as const)('ends at %s with exit code 130 and a closed port', async (signal) => {
     const user = machine()
     const child = user.start('login', ...settings({ ports: String(await freePort()) }), '--no-browser')
@@ -366,18 +336,6 @@ describe('a login', () => {
     child.kill('SIGINT')
     expect(await run).toMatchObject({ code: 130, out: '', err: expect.stringContaining('agent-auth: Cancelled. (') })
     expect(existsSync(user.file)).toBe(false)
-  })
-
-  test('ends although the browser goes on, which Ctrl-C in the terminal does not reach', async () => {
-    const user = machine(join(folder, 'bin-with-window'))
-    onTestFinished(() => void process.kill(browserPid(), 'SIGKILL'))
-    expect(await user.runProcess('login', ...settings())).toMatchObject({ code: 0, err: '' })
-    // The browser leads a group of processes of its own.
-    expect(process.kill(-browserPid(), 0)).toBe(true)
-
-    function browserPid(): number {
-      return Number(readFileSync(`${user.env.OPENED}.pid`, 'utf8'))
-    }
   })
 
   test('of the same profile at the same time leaves one of the two sessions', async () => {
@@ -455,22 +413,6 @@ describe('a confidential client', () => {
     expect(own.dev.journal().length).toBeGreaterThan(0)
   })
 
-  test('whose redirect URI has a port is checked by doctor with --ports, and with those of the last login', async () => {
-    const { flags, secretFile, port } = await confidential()
-    const user = machine()
-    const portless = flags
-      .filter((flag) => !flag.startsWith('--ports'))
-      .map((flag) => flag.replace(`:${port}/callback`, '/callback'))
-    const options = [...portless, '--client-secret-file', secretFile]
-    const refused = await user.run('doctor', ...options)
-    expect({ code: refused.code, out: refused.out }).toEqual({ code: 1, out: expect.stringContaining('and --ports.') })
-    expect((await user.run('doctor', ...options, '--ports', `${port}`)).code).toBe(0)
-    expect((await user.run('login', ...options, '--ports', `${port}`)).code).toBe(0)
-    expect((await user.run('doctor')).code).toBe(0)
-    expect(JSON.parse((await user.run('status', '--json')).out)).toMatchObject({ ports: [port] })
-    expect((await user.run('login')).code).toBe(0)
-  })
-
   test('takes AGENT_CLIENT_SECRET for the client AGENT_CLIENT_ID and for no other', async () => {
     const { flags, clientId, clientSecret } = await confidential()
     const user = machine()
@@ -541,22 +483,6 @@ describe('a confidential client', () => {
     expect(readFileSync(user.file, 'utf8')).not.toContain('refreshToken')
   })
 
-  test.each(['client', 'service'])('a secret file is not used for another %s', async (which) => {
-    const { own, flags, secretFile } = await confidential()
-    const user = machine()
-    expect((await user.run('login', ...flags, '--client-secret-file', secretFile)).code).toBe(0)
-    const another =
-      which === 'client' ? settings() : [...flags, `--auth-url=${own.authUrl.replace('127.0.0.1', 'localhost')}`]
-    const { code } = await user.run('login', ...another, '--redirect-uri=http://127.0.0.1/callback')
-    expect(code).toBe(which === 'client' ? 0 : 1)
-    const sent = own.dev
-      .journal()
-      .filter((entry) => entry.kind === 'request' && entry.grantType === 'authorization_code')
-    expect(sent).toHaveLength(which === 'client' ? 1 : 2)
-    if (which === 'client') expect(readFileSync(user.file, 'utf8')).not.toContain(secretFile)
-    else expect(readFileSync(user.file, 'utf8')).toContain(secretFile)
-  })
-
   test('no flag takes the secret itself, because other users can read arguments', async () => {
     const run = await machine().run('login', ...settings(), '--client-secret', 'x')
     expect({ code: run.code, out: run.out }).toEqual({ code: 2, out: '' })
@@ -564,17 +490,6 @@ describe('a confidential client', () => {
 })
 
 const loginAt = (url: string): string[] => ['login', '--auth-url', url, '--base-url', url, '--client-id', 'c']
-
-test.each<[args: string[], code: number, said: string]>([
-  [['--help'], 0, 'Usage: agent-auth'],
-  [['--version'], 0, `${version}\n`],
-  [['logn'], 2, 'there is no command logn'],
-  [['status'], 3, 'agent-auth: '],
-])('the process of %j ends with exit code %i', async (args, code, said) => {
-  const { out, err, ...run } = await machine().runProcess(...args)
-  expect(run.code).toBe(code)
-  expect(code === 0 ? out : err).toContain(said)
-})
 
 test.each<[args: string[], code: number, said?: string]>([
   [['--help'], 0],

@@ -11,7 +11,7 @@ import type { SessionState } from '../session/memory.ts'
 import { sessionName } from '../session/record.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
-import { consoleListener, reportRefusals } from './developer-console.ts'
+import { developerConsole } from './developer-console.ts'
 import { loginFinisher } from './finish-login.ts'
 import { countAutomatic } from './login-loop.ts'
 import {
@@ -67,8 +67,8 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   const { storage, key = 'default', popup, navigate = replaceUrl, loginStorage = pageStorage } = options
   // Without Web Crypto no login works. A server has no page, so rendering there is allowed.
   if (globalThis.document) requireWebCrypto()
-  const onEvent = options.onEvent ?? consoleListener()
-  const config = configFrom({ ...options, onEvent })
+  const developer = options.onEvent ? undefined : developerConsole()
+  const config = configFrom({ ...options, onEvent: options.onEvent ?? developer?.onEvent })
   const name = sessionName(config, key)
   const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => login.discard() })
   const handOver = popup && ((callback: string) => popup.handOver(name, callback))
@@ -92,17 +92,12 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       if (login.isPending) return void (await login.finish())
       // The sign-in page of a service refuses to be shown in a frame, and then the frame shows an error page.
       if (globalThis.top && globalThis.top !== globalThis.self)
-        invalid(
-          "this page is in a frame, where a login cannot be shown. Use mode: 'popup', or open the page in its own tab",
-        )
+        invalid("a frame cannot show a login. Use mode: 'popup', or open the page in its own tab")
       login.discard()
       await untilShown()
-      const { url, pending } = await createLogin(config, {
-        returnTo,
-        params,
-        state: markedState(mode, generateRandomState()),
-      })
-      await countAutomatic(loginStorage, { nowMs: config.clock.wallMs(), page: performance.timeOrigin })
+      const state = markedState(mode, generateRandomState())
+      const { url, pending } = await createLogin(config, { returnTo, params, state })
+      await countAutomatic(loginStorage, config.clock.wallMs())
       await loginRecords(loginStorage, config.clock).save(pending)
       location.assign(url)
     },
@@ -120,7 +115,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       },
       {
         targetOf: allowedTargets({ baseUrl: config.baseUrl }),
-        fetch: options.onEvent ? options.fetch : reportRefusals(options.fetch),
+        fetch: developer?.watch(options.fetch) ?? options.fetch,
         onElsewhere: elsewhereReporter(config),
       },
     ),

@@ -4,11 +4,10 @@ import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import { redeemGrant } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
 import { abortable, abortedError, succeeds } from '../internal/timeouts.ts'
-import { invalid } from '../internal/values.ts'
 import { loginRecords } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
-import { callbackMode, hideCallback } from './callback-url.ts'
+import { callbackMode, hideCallback, isAtRedirectUri } from './callback-url.ts'
 import { noteSuccess } from './login-loop.ts'
 import { untilShown } from './prerendering.ts'
 
@@ -88,10 +87,10 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
       const known = logins.resultOf(href)
       const isRunning = logins.running() !== undefined
       hideCallback()
-      if (known === undefined) pending = { address: href }
+      if (known === undefined) pending = { address: new URL(new URL(href).search, config.redirectUri).href }
       // A router has written back the callback that it read when it was created.
       else if (!pending) result = isRunning ? known : known.then((path) => path !== undefined && navigate(path))
-    } else if (mode(withOtherSlash())) invalid(otherSlash)
+    }
     if (pending) result = logins.share(pending.address, run(pending))
     pending = undefined
     return result ?? logins.running()
@@ -115,16 +114,9 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
       return (!!mode() && logins.resultOf(location.href) === undefined) || logins.running() !== undefined
     },
     get returnTo() {
-      return location.pathname === new URL(config.redirectUri).pathname ? returnTo : undefined
+      return isAtRedirectUri(config.redirectUri, location.href) ? returnTo : undefined
     },
   }
-}
-
-const otherSlash = 'redirectUri and this page differ by a slash at the end of the path. Make both the same'
-
-/** Returns the address with or without the slash that some servers add to the end of a path, or remove from it, by a redirect. */
-function withOtherSlash(): string | undefined {
-  return globalThis.location?.href.replace(/\/?\?/, (found) => (found === '?' ? '/?' : '?'))
 }
 
 async function signIn({ config, session }: LoginFinisherOptions, grant: Grant, signal: AbortSignal): Promise<void> {

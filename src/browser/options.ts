@@ -56,33 +56,24 @@ export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOption
   const own = checkNames('createBrowserAuth', options, authNames)
   if (own.storage !== undefined) checkStorage('storage', own.storage)
   if (own.loginStorage !== undefined) checkMethods('loginStorage', own.loginStorage, recordMethods)
-  if (own.popup !== undefined && !own.popup.signIn) invalid('popup must be popupLogin()')
   return own
 }
 
-/** Returns the options of `signIn`, checked. Throws `config_invalid`, also if there is no page. */
+/** Returns the options of `signIn`, checked. Throws `config_invalid`. */
 export function signInOptions(given: SignInOptions): SignInOptions {
   const own = checkNames('signIn', withoutEvent(given), ['mode', 'returnTo', 'params', 'signal'])
   checkSignal(own.signal)
-  if (!['redirect', 'popup', undefined].includes(own.mode)) invalid('mode must be redirect or popup')
-  requirePage('signIn()')
   return own
 }
 
 /** Returns the options of `signOut`, checked. Throws `config_invalid`. */
 export function signOutOptions(given: SignOutOptions): SignOutOptions {
-  const own = checkNames('signOut', withoutEvent(given), ['atService', 'returnTo'])
-  if (own.atService) requirePage('signOut({ atService: true })')
-  return own
+  return checkNames('signOut', withoutEvent(given), ['atService', 'returnTo'])
 }
 
 /** A click handler passes its event. */
 function withoutEvent<T extends object>(given: T): T | Record<string, never> {
   return 'preventDefault' in Object(given) ? {} : given
-}
-
-function requirePage(what: string): void {
-  if (!globalThis.document) invalid(`${what} needs a page. Call it in a browser, not on a server`)
 }
 
 /** Throws `config_invalid` if the redirect URI is on another origin, whose pages cannot find a login that starts here. */

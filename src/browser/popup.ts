@@ -8,24 +8,18 @@ import { abortable, sleep, withDeadline, withTimeout } from '../internal/timeout
 import { attempt, checkNames, invalid } from '../internal/values.ts'
 import { markedState } from './callback-url.ts'
 
-/** How long a popup that hands over its callback shows nothing, in milliseconds. The browser closes it sooner. */
-const popupCloseMs = 1_000
-
-/** How long a popup waits for the page that opened it, in milliseconds. */
+/** As long as a user may need for a password manager. */
+const defaultTimeoutMs = 300_000
+/** How often a page looks whether its popup was closed. */
+const checkEveryMs = 250
+/** How long a popup waits for the page that opened it. */
 const maxHandOverMs = 3_000
-
-/** How often a page checks whether its popup was closed, in milliseconds. */
-const popupCheckMs = 250
-
-/** The default of how long a popup login may take, in milliseconds: as long as a user may need for a password manager. */
-const defaultPopupMs = 300_000
+/** How long a popup that hands over its callback shows nothing. The browser closes it sooner. */
+const closingMs = 1_000
 
 /** The options of `popupLogin`. */
 export interface PopupLoginOptions {
-  /**
-   * How long a login may take, from the click to its callback. Milliseconds (`defaultPopupMs`, 300,000). Then `signIn` rejects with
-   * `timeout`.
-   */
+  /** How long a login may take, from the click to its callback, in milliseconds. Then `signIn` rejects with `timeout`. Default: 300,000. */
   readonly timeoutMs?: number | undefined
   /** The third argument of `window.open`. Default `popup,width=480,height=720`. */
   readonly features?: string | undefined
@@ -38,10 +32,7 @@ export interface PopupLogin {
     app: PopupApp,
     options: { params?: Readonly<Record<string, string>> | undefined; signal?: AbortSignal | undefined },
   ): Promise<void>
-  /**
-   * Sends the callback from the window to the page that opened it, and closes the window, for which the browser gets a moment
-   * (`popupCloseMs`, 1 s). Rejects with `flow_not_found` if that page does not respond (`maxHandOverMs`, 3 s).
-   */
+  /** Sends the callback from the window to the page that opened it, and closes the window. Rejects with `flow_not_found` if that page is gone. */
   handOver(name: string, address: string): Promise<void>
 }
 
@@ -62,7 +53,7 @@ const protocolParameter = /^(code|state|error|error_description|error_uri|iss)(\
  */
 export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
   const own = checkNames('popupLogin', options, ['timeoutMs', 'features'])
-  const { timeoutMs = defaultPopupMs, features = 'popup,width=480,height=720' } = own
+  const { timeoutMs = defaultTimeoutMs, features = 'popup,width=480,height=720' } = own
   if (!(Number.isFinite(timeoutMs) && timeoutMs >= 0)) invalid('timeoutMs must be milliseconds')
   let latest: AbortController | undefined
   return {
@@ -77,7 +68,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
         login.abort()
         throw new AgentAuthError(
           'popup_blocked',
-          'The browser blocks the popup, or BroadcastChannel with its site data. Call signIn() in a click handler, or redirect.',
+          'The browser blocks the popup or its site data. Call signIn() in a click handler, or redirect.',
         )
       }
       latest?.abort()
@@ -120,7 +111,7 @@ async function handOver(name: string, address: string): Promise<void> {
   })
   window.close()
   // The app does not render in the moment before the browser closes the window.
-  await sleep(popupCloseMs)
+  await sleep(closingMs)
 }
 
 /** Resolves with the callback of the login with this state, and ignores every other message. */
@@ -138,8 +129,7 @@ function receiveCallback(channel: BroadcastChannel, state: string, redirectUri: 
 }
 
 /**
- * Rejects with `popup_closed`, looking every `popupCheckMs`, 250 ms. A window whose page sends `Cross-Origin-Opener-Policy` looks
- * closed as well. Therefore closing counts only if the window has shown another page before, and while this page has the focus;
+ * Rejects with `popup_closed`. A window whose page sends `Cross-Origin-Opener-Policy` looks closed as well. Therefore closing counts only if the window has shown another page before, and while this page has the focus;
  * otherwise the time-out decides.
  */
 function untilClosed(popup: Window, ended: AbortSignal): Promise<never> {
@@ -150,7 +140,7 @@ function untilClosed(popup: Window, ended: AbortSignal): Promise<never> {
       if (!popup.closed) sightings += attempt(() => popup.location.href) === 'about:blank' ? 0 : 1
       else if (sightings > 1 && Document.prototype.hasFocus.call(document))
         reject(new AgentAuthError('popup_closed', 'The popup was closed before the login was finished.'))
-    }, popupCheckMs)
+    }, checkEveryMs)
     ended.addEventListener('abort', () => clearInterval(timer))
   })
 }

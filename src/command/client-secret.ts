@@ -35,18 +35,16 @@ function withoutSlash(url: string): string {
 }
 
 function secretIn(file: string): string {
-  const secret = textOf(file).replace(/\r?\n$/, '')
-  if (!secret) invalid('the file of --client-secret-file is empty. Write the client secret into it')
-  return secret
-}
-
-function textOf(file: string): string {
+  let text: string
   try {
-    return readFileSync(file, 'utf8')
+    text = readFileSync(file, 'utf8')
   } catch (error) {
     const { code = 'no code' } = error as NodeJS.ErrnoException
     invalid(
       `the file of --client-secret-file cannot be read (${code}). Check its path, or log in again with another one`,
     )
   }
+  const secret = text.replace(/\r?\n$/, '')
+  if (!secret) invalid('the file of --client-secret-file is empty. Write the client secret into it')
+  return secret
 }

@@ -34,29 +34,7 @@ export interface CommandLine {
 }
 
 /** The options of one command. */
-export interface Flags {
-  readonly 'auth-url'?: string
-  readonly 'base-url'?: string
-  readonly 'client-id'?: string
-  readonly 'client-secret-file'?: string
-  readonly 'redirect-uri'?: string
-  readonly scope?: string
-  readonly ports?: string
-  readonly timeout?: string
-  readonly 'no-browser'?: boolean
-  readonly origin?: string
-  readonly 'at-service'?: boolean
-}
-
-interface Parsed {
-  readonly values: Flags & {
-    readonly profile: string
-    readonly json: boolean
-    readonly help: boolean
-    readonly version: boolean
-  }
-  readonly positionals: readonly string[]
-}
+export type Flags = Omit<ReturnType<typeof parse>['values'], 'profile' | 'json' | 'help' | 'version'>
 
 /** A mistake in the command line. Its message says what to write. */
 export class UsageError extends Error {}
@@ -103,7 +81,7 @@ const options = {
   'at-service': { type: 'boolean' },
 } as const
 
-function parse(args: readonly string[]): Parsed {
+function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options })
   } catch (error) {

@@ -1,3 +1,4 @@
+import { arePorts } from '../node/loopback/listen.ts'
 import { UsageError } from './command-line.ts'
 
 /** Returns the ports of a list as --ports takes it. Throws a `UsageError`. */
@@ -7,15 +8,6 @@ export function portsIn(text: string | undefined): readonly number[] | undefined
   if (!/^\d{1,5}(,\d{1,5})*$/.test(text) || !arePorts(ports))
     throw new UsageError('--ports takes numbers up to 65535 separated by commas')
   return ports
-}
-
-/** Says whether a login can listen on these. */
-export function arePorts(value: unknown): value is readonly number[] {
-  return (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.every((port) => Number.isInteger(port) && port >= 0 && port <= 65_535)
-  )
 }
 
 /** Returns the redirect URIs that a login with these ports uses. Port 0 is one that the system chooses, so that its URI is without it. */

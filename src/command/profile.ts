@@ -3,16 +3,15 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { type AuthConfig, createAuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import { attempt, invalid } from '../internal/values.ts'
-import { parseRecords } from '../node/file-content.ts'
 import { fileStorage } from '../node/file-storage.ts'
-import { readPrivateFile } from '../node/private-file.ts'
+import { arePorts } from '../node/loopback/listen.ts'
 import { checkApiUrl } from '../service-url.ts'
 import { sessionName } from '../session/record.ts'
 import { createSession, type Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { readClientSecret, warnOfOpenSecret } from './client-secret.ts'
 import type { Flags } from './command-line.ts'
-import { arePorts, portsIn } from './ports.ts'
+import { portsIn } from './ports.ts'
 
 /** What a profile remembers. */
 export interface Settings {
@@ -113,17 +112,8 @@ export async function openProfile(
   secret: SecretPolicy = 'with secret',
 ): Promise<Profile> {
   const settings = await readSettings(storage, name)
-  if (!settings) throw new AgentAuthError('login_required', `${noProfile(name)} Run agent-auth login.`)
+  if (!settings) throw new AgentAuthError('login_required', `There is no profile ${name}. Run agent-auth login.`)
   return profileOf(storage, name, settings, secret)
-}
-
-/** Says that there is no such profile, and which there are. */
-function noProfile(name: string): string {
-  const path = storagePath(process.env)
-  const records = parseRecords(path, readPrivateFile(path))
-  const keys = records === 'damaged' ? [] : [...records.keys()]
-  const names = keys.filter((key) => key.startsWith(keyOf(''))).map((key) => key.slice(keyOf('').length))
-  return `There is no profile ${name}.${names.length > 0 ? ` The profiles are ${names.join(', ')}.` : ''}`
 }
 
 /** Returns the profile of an earlier login at another service or client, whose record a login with this config leaves in place. */

@@ -1,4 +1,4 @@
-import { attempt } from '../internal/values.ts'
+import { objectOf, parseObject } from '../internal/values.ts'
 import { refuse } from './private-file.ts'
 
 /** A lease in a file. It holds as long as its owner goes on to renew it. */
@@ -16,10 +16,11 @@ const damagedText = /^([\s\0]*$|\{\s*"v"\s*:\s*1\s*[,}])/
  */
 export function parseRecords(path: string, text: string | undefined): Map<string, string> | 'damaged' {
   if (text === undefined) return new Map()
-  const { v, records } = objectIn(text) ?? {}
+  const { v, records: stored } = parseObject(text) ?? {}
+  const records = objectOf(stored)
   if (Number.isInteger(v) && (v as number) > 1)
     refuse(path, 'is of a newer version of agent-auth. Update agent-auth or choose another path')
-  if (v !== 1 || !isObject(records)) {
+  if (v !== 1 || !records) {
     if (damagedText.test(text)) return 'damaged'
     refuse(path, 'is no file of agent-auth. Choose another path')
   }
@@ -33,7 +34,7 @@ export function formatRecords(records: Map<string, string>): string {
 
 /** Reads a file of leases. Text of another form holds none, because a power failure may damage the file. */
 export function parseLeases(text: string | undefined): Map<string, FileLease> {
-  const entries = Object.entries(objectIn(text ?? '') ?? {})
+  const entries = Object.entries(parseObject(text ?? '') ?? {})
   return new Map(entries.filter((entry): entry is [string, FileLease] => isLease(entry[1])))
 }
 
@@ -42,15 +43,7 @@ export function formatLeases(leases: Map<string, FileLease>): string | undefined
   return leases.size ? JSON.stringify(Object.fromEntries(leases)) : undefined
 }
 
-function objectIn(text: string): Record<string, unknown> | undefined {
-  const value: unknown = attempt(() => JSON.parse(text))
-  return isObject(value) ? value : undefined
-}
-
 function isLease(value: unknown): value is FileLease {
-  return isObject(value) && typeof value.owner === 'string' && typeof value.renewals === 'number'
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  const { owner, renewals } = objectOf(value) ?? {}
+  return typeof owner === 'string' && typeof renewals === 'number'
 }

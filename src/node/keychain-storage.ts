@@ -55,7 +55,7 @@ export function keychainStorage(path: string, options: KeychainStorageOptions): 
     async setItem(key, value) {
       const secretKey = await keyForWrite()
       if (!secretKey && (await file.getItem(key))?.startsWith(encryptedMark)) throw keychainAway()
-      await file.setItem(key, secretKey ? await encryptedText(secretKey, key, value) : plainText(value))
+      await file.setItem(key, secretKey ? await encryptedText(secretKey, key, value) : value)
     },
     removeItem: (key) => file.removeItem(key),
     withLock: (name, task, options) => file.withLock(name, task, options),
@@ -69,12 +69,6 @@ export function keychainStorage(path: string, options: KeychainStorageOptions): 
 
 /** Precedes the text of an encrypted record. */
 const encryptedMark = 'keychain:'
-/** Precedes plain text that would otherwise begin with a mark. */
-const plainMark = 'plain:'
-
-function plainText(value: string): string {
-  return value.startsWith(encryptedMark) || value.startsWith(plainMark) ? plainMark + value : value
-}
 
 async function encryptedText(secretKey: Uint8Array, key: string, value: string): Promise<string> {
   const { encrypt } = await encryption()
@@ -86,7 +80,7 @@ async function read(secret: KeychainKey, key: string, text: string): Promise<str
   if (!text.startsWith(encryptedMark)) {
     // Other text than this storage wrote, put there without the key.
     if (secretKey) throw notEncrypted()
-    return text.startsWith(plainMark) ? text.slice(plainMark.length) : text
+    return text
   }
   if (!secretKey) throw keychainAway()
   const { decrypt } = await encryption()

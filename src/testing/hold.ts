@@ -1,3 +1,4 @@
+import { deferred } from '../internal/timeouts.ts'
 import { invalid } from '../internal/values.ts'
 
 /** Requests that wait until the test releases them. */
@@ -35,17 +36,24 @@ export interface RequestGate extends HeldRequests {
 
 export function requestGate(path: string): RequestGate {
   if (typeof path !== 'string' || !path.startsWith('/')) invalid('path must be a text that begins with /')
-  const { promise: opened, open } = gate()
-  const arrivals = countdowns()
+  const { promise: opened, resolve: open } = deferred<void>()
+  const waits: { readonly count: number; readonly resolve: () => void }[] = []
+  let arrivals = 0
   let isOpen = false
   return {
     async passes(input, init) {
       const { pathname } = new URL(input instanceof Request ? input.url : input)
       if (isOpen || !pathname.startsWith(path)) return
-      arrivals.add()
+      arrivals += 1
+      for (const { count, resolve } of waits) if (count <= arrivals) resolve()
       await unlessAborted(opened, init?.signal ?? (input instanceof Request ? input.signal : undefined))
     },
-    arrived: (count = 1) => arrivals.reached(count),
+    arrived(count = 1) {
+      const { promise, resolve } = deferred<void>()
+      if (checkedCount(count) <= arrivals) resolve()
+      waits.push({ count, resolve })
+      return promise
+    },
     release() {
       isOpen = true
       open()
@@ -58,62 +66,27 @@ export function requestGate(path: string): RequestGate {
  * from the same point. Later calls resolve at once. Throws `config_invalid`.
  */
 export function meetingPoint(count: number): () => Promise<void> {
-  const arrivals = countdowns()
-  const met = arrivals.reached(count)
+  checkedCount(count)
+  const { promise, resolve } = deferred<void>()
+  let arrivals = 0
   return () => {
-    arrivals.add()
-    return met
+    arrivals += 1
+    if (arrivals >= count) resolve()
+    return promise
   }
 }
 
-interface Countdowns {
-  add(): void
-  reached(count: number): Promise<void>
-}
-
-function countdowns(): Countdowns {
-  let arrived = 0
-  let waiting: { count: number; open: () => void }[] = []
-  const settle = (): void => {
-    for (const { open } of waiting.filter(({ count }) => count <= arrived)) open()
-    waiting = waiting.filter(({ count }) => count > arrived)
-  }
-  return {
-    add() {
-      arrived += 1
-      settle()
-    },
-    reached(count) {
-      if (!Number.isInteger(count) || count < 1) invalid('count must be an integer from 1')
-      const { promise, open } = gate()
-      waiting.push({ count, open })
-      settle()
-      return promise
-    },
-  }
-}
-
-/** A promise that is resolved from outside. */
-interface Gate {
-  readonly promise: Promise<void>
-  readonly open: () => void
-}
-
-function gate(): Gate {
-  let open = (): void => {}
-  const promise = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { promise, open }
+function checkedCount(count: number): number {
+  if (!Number.isInteger(count) || count < 1) invalid('count must be an integer from 1')
+  return count
 }
 
 /** Waits, and rejects with the reason of the signal if that is aborted first. */
 function unlessAborted(work: Promise<void>, signal: AbortSignal | null | undefined): Promise<void> {
   if (!signal) return work
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject)
-  })
+  const { promise, reject } = deferred<never>()
+  const abort = (): void => reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  return Promise.race([work, promise])
 }

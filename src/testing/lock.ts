@@ -1,13 +1,8 @@
+import { deferred } from '../internal/timeouts.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { type Checks, pause, recordKey, refused, same } from './case.ts'
 
 type WithLock = NonNullable<TokenStorage['withLock']>
-
-/** A promise that is resolved from outside. */
-interface Gate {
-  readonly opened: Promise<void>
-  open(): void
-}
 
 export const lockChecks: Checks = {
   'loses no update of fifty turns behind one lock': async (handle) => {
@@ -113,21 +108,13 @@ function lockOf(storage: TokenStorage): WithLock {
 
 /** Holds the lock until it is released. */
 async function hold(lock: WithLock, ran: string[]): Promise<{ holding: Promise<void>; release: () => void }> {
-  const [inside, end] = [gate(), gate()]
+  const [inside, end] = [deferred<void>(), deferred<void>()]
   const holding = lock(recordKey, async () => {
     ran.push('holder')
-    inside.open()
-    await end.opened
+    inside.resolve()
+    await end.promise
   })
   // If the lock rejects, the check must not wait.
-  await Promise.race([inside.opened, holding])
-  return { holding, release: end.open }
-}
-
-function gate(): Gate {
-  let open = (): void => {}
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { opened, open }
+  await Promise.race([inside.promise, holding])
+  return { holding, release: () => end.resolve() }
 }

@@ -1,9 +1,11 @@
 import { createAuthConfig } from '../config.ts'
 import type { Clock } from '../internal/clock.ts'
 import { revalidateAfterMs } from '../internal/limits.ts'
+import { deferred } from '../internal/timeouts.ts'
 import { createSession, type Session } from '../session.ts'
 import type { Tokens } from '../tokens.ts'
 import { type Check, type Checks, pause, same } from './case.ts'
+import { type TestClock, testClock } from './clock.ts'
 
 const hourMs = 3_600_000
 
@@ -11,7 +13,7 @@ const hourMs = 3_600_000
 interface Stage {
   readonly here: Session
   readonly there: Session
-  readonly clock: Clock & { pass(ms: number): void }
+  readonly clock: TestClock
   readonly endpoint: TokenEndpoint
   /** Resolves to the token of a call, or to the code with which it rejects. */
   outcome(session: Session): Promise<string>
@@ -31,7 +33,7 @@ export const sessionChecks: Checks = {
     async ({ here, there, clock, endpoint }) => {
       const before = await there.getAccessToken()
       same('the token on both handles', before, await here.getAccessToken())
-      clock.pass(hourMs)
+      clock.advance(hourMs)
       const calls = Array.from({ length: 20 }, (_, index) => (index % 2 ? here : there).getAccessToken())
       const answers = new Set(await Promise.all(calls))
       same('different tokens after expiry', answers.size, 1)
@@ -41,12 +43,12 @@ export const sessionChecks: Checks = {
   ),
   'ends a session on every handle when one signs out': onStage(async ({ here, there, clock, endpoint, outcome }) => {
     await here.signOut()
-    clock.pass(revalidateAfterMs)
+    clock.advance(revalidateAfterMs)
     same('a call on the other handle', await outcome(there), 'login_required')
     same('refreshes', endpoint.seen.requests, 0)
   }),
   'stays signed out when another handle was refreshing': onStage(async ({ here, there, clock, endpoint, outcome }) => {
-    clock.pass(hourMs)
+    clock.advance(hourMs)
     const release = endpoint.hold()
     const call = outcome(there)
     while (endpoint.seen.requests === 0) await pause()
@@ -54,13 +56,13 @@ export const sessionChecks: Checks = {
     await pause(20)
     release()
     await Promise.all([call, leaving])
-    clock.pass(revalidateAfterMs)
+    clock.advance(revalidateAfterMs)
     same('a call here', await outcome(here), 'login_required')
     same('a call there', await outcome(there), 'login_required')
   }),
   'keeps a new sign-in when another handle was refreshing': onStage(async (stage) => {
     const { here, there, clock, endpoint, outcome } = stage
-    clock.pass(hourMs)
+    clock.advance(hourMs)
     const release = endpoint.hold()
     const call = outcome(there)
     while (endpoint.seen.requests === 0) await pause()
@@ -69,7 +71,7 @@ export const sessionChecks: Checks = {
     await pause(20)
     release()
     await Promise.all([call, signingIn])
-    clock.pass(revalidateAfterMs)
+    clock.advance(revalidateAfterMs)
     for (const session of [here, there]) {
       // The call that first reads the new sign-in was made for the old one.
       const first = await outcome(session)
@@ -81,7 +83,7 @@ export const sessionChecks: Checks = {
 
 function onStage(play: (stage: Stage) => Promise<void>): Check {
   return async (handle) => {
-    const clock = manualClock()
+    const clock = testClock()
     const endpoint = tokenEndpoint(clock)
     const config = createAuthConfig({
       authUrl: 'https://auth.example.com',
@@ -107,22 +109,12 @@ async function outcome(session: Session): Promise<string> {
   }
 }
 
-function manualClock(): Stage['clock'] {
-  let nowMs = 1_800_000_000_000
-  return {
-    wallMs: () => nowMs,
-    monotonicMs: () => nowMs,
-    pass(ms) {
-      nowMs += ms
-    },
-  }
-}
-
 function tokenEndpoint(clock: Clock): TokenEndpoint {
   const live = new Set<string>()
   const seen = { requests: 0, refused: 0 }
   let issued = 0
-  let gate = Promise.resolve()
+  let gate = deferred<void>()
+  gate.resolve()
   const issue = (): Tokens => {
     const tokens = { accessToken: `access-${++issued}`, refreshToken: `refresh-${issued}` }
     live.add(tokens.refreshToken)
@@ -144,18 +136,12 @@ function tokenEndpoint(clock: Clock): TokenEndpoint {
       seen.requests += 1
       const { refresh_token: refreshToken } = JSON.parse(String(init?.body)) as { refresh_token: string }
       const response = answer(refreshToken)
-      await gate
+      await gate.promise
       return response
     },
     hold() {
-      let release = (): void => {}
-      gate = new Promise((resolve) => {
-        release = resolve
-      })
-      return () => {
-        gate = Promise.resolve()
-        release()
-      }
+      gate = deferred()
+      return gate.resolve
     },
   }
 }

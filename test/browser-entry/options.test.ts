@@ -41,8 +41,6 @@ describe('options in plain JavaScript', () => {
     ['storage', () => create({ storage: indexedDbStorage })],
     ['loginStorage', () => create({ loginStorage: () => sessionStorage })],
     ['loginStorage', () => create({ loginStorage: 'sessionStorage' })],
-    ['popup', () => create({ popup: true })],
-    ['mode', () => signIn({ mode: 'window' })],
     ['params', () => startLogin(createAuthConfig(options), untyped({ params: 'prompt=login' }))],
     ['signal', () => signIn({ signal: new AbortController() })],
     ['signIn', () => signIn('popup')],
@@ -76,12 +74,5 @@ describe('options in plain JavaScript', () => {
     expect(location.assign).toHaveBeenCalledOnce()
     expect(await failure(shared.signIn({ mode: 'popup' }))).toMatchObject({ code: 'config_invalid' })
     vi.unstubAllGlobals()
-  })
-
-  it.each([undefined, { mode: 'popup' }])('signIn outside of a page says so, with %j', async (given) => {
-    expect(await failure(signIn(given))).toMatchObject({
-      code: 'config_invalid',
-      message: 'Configuration: signIn() needs a page. Call it in a browser, not on a server.',
-    })
   })
 })

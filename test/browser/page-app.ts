@@ -37,7 +37,7 @@ declare global {
     /** There when the app is to sign in by itself; hears why it could not. */
     guardStopped?: (code: string) => void
     /** Set before the app starts: a second instance, a start without `ready()`, or two automatic logins in a row. */
-    start?: 'twice' | 'without ready()' | 'sign in twice'
+    start?: 'twice' | 'without ready()'
     /** Set before the app starts: how far its clocks are ahead. */
     aheadMs?: number
     violations: string[]
@@ -128,7 +128,6 @@ async function begin(auth: BrowserAuth): Promise<string> {
   if (both[0] !== both[1]) return `unequal: ${both}`
   const { status } = auth.session.state
   if (window.guardStopped && status === 'signed-out') {
-    if (window.start === 'sign in twice') await app.codeOf(auth.signIn())
     const code = await app.codeOf(auth.signIn())
     if (code !== 'resolved') window.guardStopped(code)
   }

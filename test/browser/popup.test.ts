@@ -3,7 +3,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { holdTokenResponse } from './held-response.ts'
-import { browserRig, call, started, statusOf, untilStatus, untilTrue } from './rig.ts'
+import { browserRig, call, started, statusOf, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 
@@ -93,15 +93,6 @@ it('a blocked window is told at once, and nothing is left behind', async () => {
   expect(await page.evaluate(() => ({ ...sessionStorage, ...localStorage }))).toEqual({})
 })
 
-it('a browser without BroadcastChannel, which no window could answer by, opens none and says so at once', async () => {
-  const context = await rig.context()
-  await context.addInitScript(() => Object.assign(window, { BroadcastChannel: undefined }))
-  const page = await rig.open(context, '/memory/home')
-  await page.click('#popup')
-  expect(await outcome(page)).toBe('popup_blocked')
-  expect(context.pages()).toEqual([page])
-})
-
 it('a browser that blocks BroadcastChannel with the site data opens no window and says so at once', async () => {
   const context = await rig.context()
   await context.addInitScript(() => {
@@ -115,20 +106,6 @@ it('a browser that blocks BroadcastChannel with the site data opens no window an
   await page.click('#popup')
   expect(await outcome(page)).toBe('popup_blocked')
   expect(context.pages()).toEqual([page])
-})
-
-it('the window is opened before anything is awaited', async () => {
-  const page = await rig.open(await rig.context(), '/memory/home')
-  const opened = await page.evaluate(() => {
-    let isOpen = false
-    window.open = () => {
-      isOpen = true
-      return null
-    }
-    void window.app.auth.signIn({ mode: 'popup' }).catch(() => {})
-    return isOpen
-  })
-  expect(opened).toBe(true)
 })
 
 /** Opens the window and closes it once the page can tell that from a window that is isolated by COOP. */
@@ -208,62 +185,6 @@ it('a signal that has fired already ends the login at once and closes its window
   expect(rig.tokenRequests('authorization_code')).toBe(0)
 })
 
-it('a login that has ended, well or not, leaves no timer and no open channel behind', async () => {
-  const context = await rig.context()
-  await context.addInitScript(() => {
-    const { setInterval, clearInterval } = window
-    const { close } = BroadcastChannel.prototype
-    const left = { timers: 0, popupChannels: 0 }
-    window.setInterval = ((look: () => void, ms: number) => {
-      left.timers++
-      return setInterval(look, ms)
-    }) as typeof window.setInterval
-    window.clearInterval = (id) => {
-      left.timers--
-      clearInterval(id)
-    }
-    window.BroadcastChannel = class extends BroadcastChannel {
-      constructor(name: string) {
-        super(name)
-        if (name.endsWith(':popup')) left.popupChannels++
-      }
-
-      override close(): void {
-        if (this.name.endsWith(':popup')) left.popupChannels--
-        close.call(this)
-      }
-    }
-    Object.assign(window, { left })
-  })
-  const page = await rig.open(context, '/memory/home')
-  for (const user of ['ada@demo.example', undefined]) {
-    rig.service.dev.autoApprove(user)
-    await page.evaluate(async () => {
-      const controller = new AbortController()
-      const login = window.app.auth.signIn({ mode: 'popup', signal: controller.signal })
-      window.app.started = 'popup'
-      void window.app.codeOf(login).then((code) => {
-        window.app.started = code
-      })
-      Object.assign(window, { abort: () => controller.abort() })
-    })
-    if (user === undefined) await page.evaluate(() => (window as unknown as { abort: () => void }).abort())
-    expect(await outcome(page)).toBe(user === undefined ? 'aborted' : 'resolved')
-    expect(await page.evaluate(() => (window as unknown as { left: unknown }).left)).toEqual({
-      timers: 0,
-      popupChannels: 0,
-    })
-  }
-})
-
-it('the second of two logins of one moment takes the first one’s place too', async () => {
-  const page = await rig.open(await rig.context(), '/memory/home')
-  const outcomes = await page.evaluate(() =>
-    Promise.all([0, 1].map(() => window.app.codeOf(window.app.auth.signIn({ mode: 'popup' })))),
-  )
-  expect(outcomes).toEqual(['aborted', 'resolved'])
-})
-
 it('a sign-out after the window has handed over its callback ends the login without a session', async () => {
   const page = await rig.open(await rig.context(), '/indexed/home')
   const held = await holdTokenResponse(page)
@@ -277,34 +198,6 @@ it('a sign-out after the window has handed over its callback ends the login with
   expect(await started(page)).toBe('signed-out')
 })
 
-it.each(['an abort', 'another popup login'])(
-  '%s after the window has handed over its callback ends the exchange and its request, and stores no session',
-  async (how) => {
-    const page = await rig.open(await rig.context(), '/indexed/home')
-    const held = await holdTokenResponse(page)
-    const failed = page.waitForEvent('requestfailed', (request) => request.url().includes('/auth/v1/token'))
-    await page.evaluate(() => {
-      const controller = new AbortController()
-      window.app.started = 'popup'
-      void window.app.codeOf(window.app.auth.signIn({ mode: 'popup', signal: controller.signal })).then((code) => {
-        window.app.started = code
-      })
-      Object.assign(window, { abort: () => controller.abort() })
-    })
-    await held.reached
-    await page.evaluate((wanted) => {
-      if (wanted === 'an abort') return (window as unknown as { abort: () => void }).abort()
-      void window.app.auth.signIn({ mode: 'popup', signal: AbortSignal.abort() }).catch(() => {})
-    }, how)
-    expect(await outcome(page)).toBe('aborted')
-    await failed
-    await held.answer()
-    expect(await call(page)).toBe('login_required')
-    await page.reload()
-    expect(await started(page)).toBe('signed-out')
-  },
-)
-
 it('a sign-out while the window is open leaves the user, who goes on there, free to sign in', async () => {
   rig.service.dev.autoApprove(undefined)
   const page = await rig.open(await rig.context(), '/indexed/home')
@@ -313,68 +206,6 @@ it('a sign-out while the window is open leaves the user, who goes on there, free
   await fillForms(popup, 'approve')
   expect(await outcome(page)).toBe('resolved')
   expect(await call(page)).toBe(200)
-})
-
-it('a sign-out in another tab while the window is open is not taken for a later one when this tab wakes up', async () => {
-  rig.service.dev.autoApprove(undefined)
-  const context = await rig.context()
-  const page = await rig.open(context, '/memory/home')
-  const other = await rig.open(context, '/memory/home')
-  const popup = await openPopup(page)
-  await page.evaluate(() => {
-    window.name = ''
-    new BroadcastChannel('test').onmessage = () => {
-      window.name = 'heard'
-    }
-  })
-  await other.evaluate(async () => {
-    await window.app.auth.signOut()
-    new BroadcastChannel('test').postMessage('signed out')
-  })
-  await untilTrue(page, () => window.name === 'heard')
-  const held = await holdTokenResponse(page)
-  await fillForms(popup, 'approve')
-  await held.reached
-  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
-  await held.answer()
-  expect(await outcome(page)).toBe('resolved')
-  expect(await call(page)).toBe(200)
-})
-
-it('a sign-out right after the user closed the window leaves the user signed out', async () => {
-  const page = await openAndClose(await rig.context())
-  await page.evaluate(() => window.app.auth.signOut())
-  expect(await outcome(page)).toBe('popup_closed')
-  expect(await call(page)).toBe('login_required')
-  expect(rig.tokenRequests('authorization_code')).toBe(0)
-})
-
-it('forged hand-overs are passed over, and the true one counts', async () => {
-  rig.service.dev.autoApprove(undefined)
-  const context = await rig.context()
-  const page = await rig.open(context, '/indexed/home')
-  const popup = await openPopup(page)
-  const forger = await rig.open(context, '/indexed/home')
-  await forger.evaluate(() => {
-    const { authUrl, clientId } = JSON.parse(document.querySelector('#config')?.textContent ?? '')
-    const name = ['agent-auth', authUrl, clientId, 'default'].map(encodeURIComponent).join(':')
-    const channel = new BroadcastChannel(`${name}:popup`)
-    const state = `p.${'A'.repeat(43)}`
-    for (let count = 0; count < 1_000; count++)
-      channel.postMessage({
-        type: 'callback',
-        parameters: [
-          ['code', `forged${count}`],
-          ['state', state],
-        ],
-      })
-    for (const parameters of [null, 7, 'code=x', [[1]], [['state']], { state }])
-      channel.postMessage({ type: 'callback', parameters })
-  })
-  await fillForms(popup, 'approve')
-  expect(await outcome(page)).toBe('resolved')
-  expect(rig.tokenRequests('authorization_code')).toBe(1)
-  await untilStatus(forger, 'signed-in')
 })
 
 it('a window whose opener is gone says so instead of waiting', async () => {

@@ -6,12 +6,9 @@ import { expect, it } from 'vitest'
 import { leaks } from '../support/canary.ts'
 import { buildScript } from './built-app.ts'
 import type { WorkerConfig } from './greedy-worker.ts'
-import type { HoldingMessage } from './holding-worker.ts'
-import { browserRig, call, signIn, started, statusOf, untilLockWanted, untilResolvesTrue, untilTrue } from './rig.ts'
+import { browserRig, call, signIn, started, untilTrue } from './rig.ts'
 
 const rig = browserRig()
-const tokenPath = '/auth/v1/token'
-const apiPath = '/api/parent_agents/search'
 
 /** A page of the app that the worker answers for. */
 async function controlledPage(leavesAlone: WorkerConfig['leavesAlone'], context: BrowserContext): Promise<Page> {
@@ -25,20 +22,6 @@ async function controlledPage(leavesAlone: WorkerConfig['leavesAlone'], context:
   await register(page)
   return page
 }
-
-/** A signed-in page whose requests a worker can hold. */
-async function heldPage(context: BrowserContext): Promise<Page> {
-  rig.app.scripts['/worker.js'] = await buildScript('holding-worker.ts')
-  const page = await rig.signedIn(context, 'indexed')
-  await register(page)
-  return page
-}
-
-/** Sets the limit of each request in the pages that the context loads from now on. */
-const setTimeoutMs = (context: BrowserContext, timeoutMs: number): Promise<unknown> =>
-  context.addInitScript((limitMs) => {
-    window.adjust = (options) => ({ ...options, timeoutMs: limitMs })
-  }, timeoutMs)
 
 async function register(page: Page): Promise<void> {
   await page.evaluate(async () => {
@@ -64,20 +47,6 @@ const kept = (page: Page): Promise<{ url: string; rest: string }[]> =>
       }),
     )
   })
-
-/** Tells the worker what to do, and resolves when it does so. */
-const tell = (page: Page, message: HoldingMessage): Promise<void> =>
-  page.evaluate(
-    (given) =>
-      new Promise<void>((resolve) => {
-        const { port1, port2 } = new MessageChannel()
-        port1.onmessage = () => resolve()
-        navigator.serviceWorker.controller?.postMessage(given, [port2])
-      }),
-    message,
-  )
-
-const tokenOf = (page: Page): Promise<string> => page.evaluate(() => window.app.auth.session.getAccessToken())
 
 const leaksOf = (entries: { url: string; rest: string }[]): unknown[] =>
   entries.flatMap(({ url, rest }) => [...leaks(url, 'address'), ...leaks(rest, 'entry')])
@@ -119,67 +88,4 @@ it('the worker leaves alone what docs/browser.md says', () => {
   const [rule = ''] = /if \(auth\.isCallbackUrl.*/.exec(read('../../docs/browser.md')) ?? []
   expect(rule).toContain('return')
   expect(read('./greedy-worker.ts')).toContain(rule)
-})
-
-it('a service worker that holds the token request for a while delays every tab, and they share the tokens of this one request', async () => {
-  const context = await rig.context()
-  await setTimeoutMs(context, 60_000)
-  const page = await heldPage(context)
-  const other = await rig.open(context, '/indexed/home')
-  await rig.service.dev.expireAccessTokens()
-  await tell(page, { hold: tokenPath })
-  const outcomes = [page, other].map(call)
-  await untilLockWanted(page)
-  expect(rig.tokenRequests('refresh_token')).toBe(0)
-  await tell(page, 'let go')
-  expect(await Promise.all(outcomes)).toEqual([200, 200])
-  expect(rig.tokenRequests('refresh_token')).toBe(1)
-  expect(await tokenOf(other)).toBe(await tokenOf(page))
-})
-
-it('a service worker that holds the token request for ever ends no session: the call rejects after `timeoutMs`, the lock is free, and a later call succeeds', async () => {
-  const context = await rig.context()
-  const page = await heldPage(context)
-  // Only now, because the sign-in may take longer.
-  await setTimeoutMs(context, 1_000)
-  await page.reload()
-  expect(await started(page)).toBe('signed-in')
-  await rig.service.dev.expireAccessTokens()
-  await tell(page, { hold: tokenPath })
-  expect(await call(page)).toBe('timeout')
-  expect(await page.evaluate(() => navigator.locks.query().then(({ held }) => held?.length))).toBe(0)
-  expect(await statusOf(page)).toBe('signed-in')
-  expect(rig.tokenRequests('refresh_token')).toBe(0)
-  await tell(page, 'let go')
-  // The worker sends the request although the page has given it up, so the service rotates a token of which the page knows nothing.
-  await expect.poll(() => rig.tokenRequests('refresh_token')).toBe(1)
-  // On a busy machine this may take longer than `timeoutMs` again.
-  await untilResolvesTrue(page, () => window.app.call().then((result) => result === 200))
-  expect(await statusOf(page)).toBe('signed-in')
-})
-
-it('a service worker that holds an API request holds no other: a refresh, calls of other tabs and a sign-out go on, and the signal of the caller ends it', async () => {
-  const context = await rig.context()
-  const page = await heldPage(context)
-  const other = await rig.open(context, '/indexed/home')
-  await tell(page, { hold: apiPath })
-  const requested = page.waitForRequest(new RegExp(apiPath))
-  const held = page.evaluate((path) => {
-    const stop = new AbortController()
-    Object.assign(window, { stop })
-    const answer = window.app.auth.fetch(path, { method: 'POST', body: '{}', signal: stop.signal })
-    return answer.then(
-      () => 'response',
-      ({ name }: Error) => name,
-    )
-  }, apiPath)
-  await requested
-  const before = await tokenOf(page)
-  const refreshed = await other.evaluate(() => window.app.auth.session.getAccessToken({ forceRefresh: true }))
-  expect(refreshed).not.toBe(before)
-  expect(await page.evaluate(() => window.app.auth.fetch('/openapi.json').then(({ status }) => status))).toBe(200)
-  await page.evaluate(() => (window as unknown as { stop: AbortController }).stop.abort())
-  expect(await held).toBe('AbortError')
-  expect(await other.evaluate(() => window.app.codeOf(window.app.auth.signOut()))).toBe('resolved')
-  await untilTrue(page, () => window.app.auth.session.state.status === 'signed-out')
 })

@@ -158,25 +158,6 @@ describe('bad storage', () => {
     await untilStatus(there, 'signed-out')
   })
 
-  it('degraded to memory, a sign-out removes the record that could not be read, once it can be, in all tabs', async () => {
-    const context = await rig.context()
-    const other = await rig.signedIn(context, 'indexed')
-    await context.addInitScript(() => {
-      const { open } = IDBFactory.prototype
-      IDBFactory.prototype.open = function (...args) {
-        if (!('isMended' in window)) throw new DOMException('for now', 'UnknownError')
-        return open.apply(this, args)
-      }
-    })
-    const page = await rig.open(context, '/indexed/home')
-    await signIn(page)
-    await page.evaluate(() => {
-      Object.assign(window, { isMended: true })
-      return window.app.auth.signOut()
-    })
-    await untilStatus(other, 'signed-out')
-  })
-
   /** Opens a page whose database answers when `window.answer` is called. The test moves its clock. */
   async function openSlow(context: BrowserContext): Promise<Page> {
     await context.addInitScript(() => {
@@ -200,21 +181,6 @@ describe('bad storage', () => {
     await untilTrue(slow, () => Boolean(window.answer))
     return slow
   }
-
-  it('degraded to memory during a sign-out, the sign-out removes the record that could not be read', async () => {
-    const context = await rig.context()
-    const page = await rig.signedIn(context, 'indexed')
-    const slow = await openSlow(context)
-    const signedOut = slow.evaluate(() => window.app.auth.signOut())
-    await slow.evaluate(() => window.app.events.length)
-    await slow.clock.fastForward(4_001)
-    await slow.clock.fastForward(5_001)
-    await signedOut
-    expect(await eventsOf(slow)).toEqual(['storage_degraded read_failed'])
-    await slow.evaluate(() => window.answer?.())
-    await untilStatus(page, 'signed-out')
-    expect(await reload(page)).toBe('signed-out')
-  })
 
   it('degraded to memory, a sign-in removes the record that could not be read, so that a reload shows no other user', async () => {
     const context = await rig.context()
@@ -261,20 +227,6 @@ describe('bad storage', () => {
     expect(await page.evaluate(() => window.app.codeOf(window.app.auth.signOut()))).toBe('resolved')
     expect(await page.evaluate(() => window.openings)).toBe(2)
     expect(await reload(page)).toBe('signed-out')
-  })
-
-  it('indexed: a connection that is closed again at once is opened once for each operation', async () => {
-    const context = await rig.context()
-    await context.addInitScript(closeSilently)
-    const page = await rig.signedIn(context, 'indexed')
-    await page.evaluate(() => {
-      window.openings = 0
-      window.closeSilently?.('for good')
-      window.app.ahead.monotonicMs += 2_000
-    })
-    expect(await call(page)).toBe(200)
-    expect(await eventsOf(page)).toEqual(['storage_degraded read_failed'])
-    expect(await page.evaluate(() => window.openings)).toBe(1)
   })
 
   it('site data cleared: one event, signed out, and the next login works', async () => {

@@ -1,10 +1,7 @@
 // @module-tag chromium
 
-import { createServer } from 'node:http'
 import type { Frame, Page } from 'playwright-core'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { sessionName } from '../../src/session/record.ts'
-import { listen } from '../support/listen.ts'
+import { describe, expect, it } from 'vitest'
 import { callOnResume, whileFrozen } from './freeze.ts'
 import { startRefresh } from './held-response.ts'
 import {
@@ -25,12 +22,6 @@ const tokenPath = { path: '/auth/v1/token' }
 /** What the page's session tells, with when it changed to this status. */
 const toldAt = (page: Page, status: string): Promise<number> =>
   page.evaluate((wanted) => window.app.told.findLast((told) => told.status === wanted)?.atMs ?? Number.NaN, status)
-
-/** The same as the name of the lock. */
-const channelName = (): string => {
-  const clientId = rig.service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
-  return sessionName({ authUrl: rig.service.authUrl, clientId }, 'default')
-}
 
 const sessionRef = (page: Page): Promise<string | undefined> =>
   page.evaluate(() => window.app.auth.session.state.sessionRef)
@@ -58,21 +49,6 @@ describe('refresh', () => {
           window.app.ahead.monotonicMs += 60_000
         })
     }
-  })
-
-  it('tabs that are opened with an expired token refresh it once', async () => {
-    const context = await rig.context()
-    const first = await rig.signedIn(context, 'indexed')
-    await first.close()
-    await context.addInitScript(() => {
-      window.adjust = (options) => ({
-        ...options,
-        clock: { wallMs: () => Date.now() + 3_600_000, monotonicMs: () => performance.now() },
-      })
-    })
-    const pages = await Promise.all([1, 2, 3, 4].map(() => rig.open(context, '/indexed/home')))
-    expect(await Promise.all(pages.map(call))).toEqual([200, 200, 200, 200])
-    expect(rig.tokenRequests('refresh_token')).toBe(1)
   })
 
   it('a sign-out in one tab during a refresh in another leaves everybody signed out', async () => {
@@ -118,41 +94,6 @@ describe('refresh', () => {
     expect(await Promise.all(pages.map(statusOf))).toEqual(['signed-in', 'signed-in'])
     await signOut(pages[0] as Page)
     await untilResolvesTrue(pages[1] as Page, () => window.app.call().then((code) => code === 'login_required'))
-  })
-})
-
-describe('lock', () => {
-  it('a tab that hangs while it has the lock blocks no other tab, and the session continues when it releases it', async () => {
-    const context = await rig.context()
-    const holder = await rig.signedIn(context, 'indexed')
-    const waiting = await context.newPage()
-    await waiting.clock.install()
-    await waiting.goto(`${rig.origin}/indexed/home`)
-    await started(waiting)
-    await rig.service.dev.expireAccessTokens()
-    const letGo = await holder.evaluateHandle(async (name) => {
-      let release = (): void => {}
-      await new Promise<void>((taken) => {
-        void navigator.locks.request(
-          name,
-          () =>
-            new Promise<void>((resolve) => {
-              release = resolve
-              taken()
-            }),
-        )
-      })
-      return release
-    }, channelName())
-    const outcome = call(waiting)
-    await untilLockWanted(waiting)
-    await waiting.clock.fastForward(20_001)
-    expect(await outcome).toBe('lock_timeout')
-    expect(await statusOf(waiting)).toBe('signed-in')
-    expect(rig.tokenRequests('refresh_token')).toBe(0)
-    await letGo.evaluate((release) => release())
-    expect(await call(waiting)).toBe(200)
-    expect(rig.tokenRequests('refresh_token')).toBe(1)
   })
 })
 
@@ -263,56 +204,6 @@ describe('sign-in and sign-out', () => {
     expect(await call(here)).toBe(200)
     expect(await statusOf(here)).toBe('signed-in')
   })
-
-  it('memory: tabs that follow a sign-out do not tell of it again, so one that signs in at once stays signed in', async () => {
-    const context = await rig.context()
-    const here = await rig.signedIn(context, 'memory')
-    const others = [await rig.signedIn(context, 'memory'), await rig.signedIn(context, 'memory')]
-    await here.evaluate(async (name) => {
-      window.name = ''
-      new BroadcastChannel(name).onmessage = ({ data }) => {
-        if (data.type === 'all told') window.name += 'x'
-      }
-      await window.app.auth.signOut()
-      await window.app.auth.session.signIn({ accessToken: 'of-the-next-login', obtainedAtMs: Date.now() })
-    }, channelName())
-    for (const other of others) {
-      await untilStatus(other, 'signed-out')
-      // Once this is heard, so is whatever the tab has told before.
-      await other.evaluate((name) => new BroadcastChannel(name).postMessage({ type: 'all told' }), channelName())
-    }
-    await untilTrue(here, () => window.name === 'xx')
-    expect(await statusOf(here)).toBe('signed-in')
-    expect(await here.evaluate(() => window.app.told.map(({ status }) => status))).toEqual([
-      'signed-in',
-      'signed-out',
-      'signed-in',
-    ])
-  })
-
-  it('any other message on the channel changes nothing', async () => {
-    const context = await rig.context()
-    const page = await rig.signedIn(context, 'memory')
-    const other = await rig.open(context, '/memory/home')
-    await other.evaluate((name) => {
-      const channel = new BroadcastChannel(name)
-      for (const message of [
-        null,
-        7,
-        'signed-out',
-        {},
-        { type: 'sign-out' },
-        { type: ['signed-out'] },
-        [['type', 'signed-out']],
-      ])
-        channel.postMessage(message)
-      channel.postMessage({ type: 'changed' })
-    }, channelName())
-    expect(await call(page)).toBe(200)
-    // The same name with a real message does what it says: the test posts where the library listens.
-    await other.evaluate((name) => new BroadcastChannel(name).postMessage({ type: 'signed-out' }), channelName())
-    await untilStatus(page, 'signed-out')
-  })
 })
 
 describe('tabs that were away', () => {
@@ -375,40 +266,6 @@ describe('tabs that were away', () => {
     expect(await call(page)).toBe(200)
   })
 
-  it.each(['without the app', 'that starts the app later'])(
-    'session: a frame that runs first in a copied tab, in a page %s, drops the copy too',
-    async (holder) => {
-      const context = await rig.context()
-      await context.route(`${rig.origin}/session/holder`, async (route) => {
-        const response = await route.fetch()
-        const policy = `script-src 'self'; frame-src 'self'`
-        const body = (await response.text())
-          .replace('<script type="module" src="/app.js"></script>', '')
-          .replace('</html>', '<iframe src="/session/home"></iframe></html>')
-        await route.fulfill({
-          response,
-          body,
-          headers: { ...response.headers(), 'content-security-policy': policy },
-        })
-      })
-      const first = await rig.signedIn(context, 'session')
-      const opened = context.waitForEvent('page')
-      await first.evaluate(() => void window.open('/session/holder'))
-      const copy = await opened
-      await copy.waitForSelector('iframe')
-      const frame = copy.frames()[1] as Frame
-      expect(await started(frame)).toBe('signed-out')
-      if (holder.includes('later')) {
-        await copy.evaluate(() => {
-          document.head.append(Object.assign(document.createElement('script'), { type: 'module', src: '/app.js' }))
-        })
-        expect(await started(copy)).toBe('signed-out')
-      }
-      await first.reload()
-      expect(await started(first)).toBe('signed-in')
-    },
-  )
-
   it('session: a frame of the same app, which shares the storage of its page, takes nothing from it', async () => {
     const context = await rig.context()
     await context.route(`${rig.origin}/session/**`, async (route) => {
@@ -430,29 +287,5 @@ describe('tabs that were away', () => {
     })
     // The session looks at its storage anew.
     expect(await page.evaluate(() => window.app.codeOf(window.app.auth.session.getAccessToken()))).toBe('resolved')
-  })
-
-  it('session: nor does a second frame of the app in a page of another site', async () => {
-    const portal = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'))
-    onTestFinished(() => void portal.close())
-    const port = await listen(portal, 'localhost')
-    const page = await (await rig.context()).newPage()
-    await page.goto(`http://localhost:${port}`)
-    const addFrame = async (): Promise<Frame> => {
-      await page.evaluate(
-        (src) => Object.assign(document.body.appendChild(document.createElement('iframe')), { src }),
-        `${rig.origin}/session/home`,
-      )
-      const frame = page.frames().at(-1) as Frame
-      await started(frame)
-      return frame
-    }
-    const first = await addFrame()
-    await first.evaluate(() =>
-      window.app.auth.session.signIn({ accessToken: 'of-the-first-frame', obtainedAtMs: Date.now() }),
-    )
-    const second = await addFrame()
-    expect(await second.evaluate(() => window.app.started)).toBe('signed-in')
-    expect(await first.evaluate(() => window.app.auth.session.getAccessToken())).toBe('of-the-first-frame')
   })
 })

@@ -40,24 +40,6 @@ async function checksOf(answers: Partial<Record<keyof typeof right, Answer>>, or
   return { bad: by('cause'), skipped: by('skipped') }
 }
 
-test('doctor finds nothing wrong with a service that allows each origin', async () => {
-  expect(await checksOf({}, 'https://app.example.com')).toEqual({ bad: {}, skipped: {} })
-})
-
-test.each<[what: string, answers: Parameters<typeof checksOf>[0], cause: string]>([
-  ['an authorize endpoint that fails', { authorize: () => new Response('', { status: 500 }) }, 'token endpoint fails'],
-  ['a token endpoint that fails', { token: () => new Response('', { status: 500 }) }, 'token endpoint fails'],
-  [
-    'a token endpoint that is away',
-    { token: () => Promise.reject(new TypeError('fetch failed')) },
-    'token endpoint fails',
-  ],
-])('doctor finds %s, and makes no check of the client then', async (_, answers, cause) => {
-  const { bad, skipped } = await checksOf(answers)
-  expect(bad).toEqual({ 'authorization server': expect.stringContaining(cause) })
-  expect(Object.keys(skipped)).toEqual(['client'])
-})
-
 test('doctor finds a token endpoint that took a code which does not exist', async () => {
   const { bad } = await checksOf({ token: () => Response.json({ access_token: 'a', refresh_token: 'b' }) })
   expect(bad).toEqual({ 'authorization server': expect.stringContaining('token endpoint') })
@@ -131,15 +113,6 @@ async function probeWith(onRequest: (...request: Parameters<typeof fetch>) => vo
   })
   await checkService(config, { origin: 'https://app.example.com' })
 }
-
-test('doctor gives each of its requests a time limit, and follows no redirect', async () => {
-  const sent: unknown[] = []
-  await probeWith((_, init) => void sent.push({ signal: init?.signal, redirect: init?.redirect }))
-  expect(
-    sent.filter((one) => expect.objectContaining({ signal: expect.any(AbortSignal) }).asymmetricMatch(one)),
-  ).toHaveLength(4)
-  expect(sent).not.toContainEqual(expect.objectContaining({ redirect: undefined }))
-})
 
 test('doctor asks the API for a search without a token, and whether a page may send one with it', async () => {
   const sent: unknown[] = []

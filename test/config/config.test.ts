@@ -175,10 +175,13 @@ describe('other options', () => {
     expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
   })
 
-  it.each(['%2F', '%2f', '%5C'])('a baseUrl with %s in its path is refused, because no request is under it', async (slash) => {
-    const error = await failure(() => configWith({ baseUrl: `https://api.example.com/a${slash}b` }))
-    expect(error).toMatchObject({ ...invalid, message: expect.stringContaining('encoded slash') })
-  })
+  it.each(['%2F', '%2f', '%5C'])(
+    'a baseUrl with %s in its path is refused, because no request is under it',
+    async (slash) => {
+      const error = await failure(() => configWith({ baseUrl: `https://api.example.com/a${slash}b` }))
+      expect(error).toMatchObject({ ...invalid, message: expect.stringContaining('encoded slash') })
+    },
+  )
 
   it.each(['authUrl', 'baseUrl', 'redirectUri', 'clientId'])('%s that is not set is called missing', async (name) => {
     for (const value of [undefined, '']) {
@@ -256,6 +259,13 @@ describe('client secrets in browsers', () => {
       expect(configWith().clientKind).toBe('public')
     },
   )
+
+  it('a client secret in a test that runs in jsdom names the environment to choose', async () => {
+    vi.stubGlobal('document', {})
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (linux) AppleWebKit/537.36 (KHTML, like Gecko) jsdom/29.1.1' })
+    const error = await failure(() => configWith({ clientSecret: secret('client secret') }))
+    expect(error).toMatchObject({ ...invalid, message: expect.stringContaining('@vitest-environment node') })
+  })
 
   it.each([[[]], [['importScripts']]])('and accepted on a server, also with %j of old Workers', (names) => {
     for (const name of names) vi.stubGlobal(name, {})

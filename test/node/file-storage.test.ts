@@ -3,19 +3,16 @@ import fs, {
   chmodSync,
   chownSync,
   existsSync,
-  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
   unlinkSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname } from 'node:path'
-import { refreshTokens } from 'agent-auth'
 import { fileStorage } from 'agent-auth/node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { replaceFile } from '../../src/node/replace-file.ts'
@@ -242,14 +239,6 @@ describe('the file', () => {
     expect(await storage.getItem('key')).toBe('new')
   })
 
-  test('leaves another name of the same file as it was', async () => {
-    const { path, storage } = await written()
-    const text = readFileSync(path, 'utf8')
-    linkSync(path, `${path}.other`)
-    await storage.setItem('key', 'new')
-    expect(readFileSync(`${path}.other`, 'utf8')).toBe(text)
-  })
-
   test('is refused when it belongs to another user', async () => {
     const { path } = await written()
     const isRoot = process.getuid?.() === 0
@@ -368,28 +357,6 @@ describe('content that this version did not write', () => {
     const text = 'The folder private of the storage can be changed by other users'
     expect(JSON.stringify(here.eventsOf('storage_degraded'))).toContain(text)
   })
-
-  test('keeps the other records when one entry is not text', async () => {
-    const { path, storage } = await written()
-    const content = JSON.parse(readFileSync(path, 'utf8'))
-    content.records.odd = { not: 'text' }
-    writeFileSync(path, JSON.stringify(content))
-    expect({ odd: await storage.getItem('odd'), key: await storage.getItem('key') }).toEqual({
-      odd: null,
-      key: 'value',
-    })
-  })
-})
-
-test('a refresh token that was kept as text starts a session in the file', async () => {
-  const storage = fileStorage(freshFile(onTestFinished))
-  const { realm, service } = sessionRig()
-  const { config, session } = realm({ storage })
-  const { refreshToken = '' } = service.issue()
-  const tokens = await refreshTokens(config, { refreshToken })
-  await session.signIn(tokens)
-  expect(await realm({ storage }).session.getAccessToken()).toBe(tokens.accessToken)
-  expect(service.sent).toHaveLength(1)
 })
 
 describe('a process that was killed', () => {
@@ -407,20 +374,6 @@ describe('a process that was killed', () => {
       .toBe('written')
     expect(await storage.getItem('key')).toBe('new')
     expect(existsSync(`${path}.lock`)).toBe(false)
-  })
-
-  test('a lock file that still changes is left alone', async () => {
-    const { path, storage } = await written()
-    writeFileSync(`${path}.lock`, '', { mode: 0o600 })
-    const alive = setInterval(() => utimesSync(`${path}.lock`, new Date(), new Date()), 50)
-    try {
-      // The storage itself gives up, and not only its caller.
-      const error = { code: 'storage_failed', retryable: true, message: expect.stringContaining('(EBUSY)') }
-      await expect(storage.setItem('key', 'new')).rejects.toMatchObject(error)
-      expect(existsSync(`${path}.lock`)).toBe(true)
-    } finally {
-      clearInterval(alive)
-    }
   })
 
   test.each(['', '{"key":', '[]', 'null', '{"key":"text"}', '{"key":null}', '{"key":{"owner":7,"renewals":9}}'])(

@@ -1,6 +1,5 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { basename, dirname, join } from 'node:path'
 import { fileStorage } from 'agent-auth/node'
 import { expect, onTestFinished, test } from 'vitest'
 import { freshFile } from '../support/fresh-file.ts'
@@ -74,31 +73,4 @@ test('fileStorage closes every file that it opens', async () => {
   await storage.withLock('key', async () => storage.setItem('key', 'value'))
   expect(await storage.getItem('key')).toBe('value')
   expect({ areOpened: opened > 0, stillOpen: [...open] }).toEqual({ areOpened: true, stillOpen: [] })
-})
-
-test('folders are created where they are missing, from the highest one on, and only there', async () => {
-  const storage = fileStorage(join(dirname(freshFile(onTestFinished)), 'deep', 'sessions.json'))
-  const { mkdirSync } = fs
-  const created: string[] = []
-  replaced({
-    mkdirSync(folder: fs.PathLike, options?: fs.MakeDirectoryOptions) {
-      created.push(basename(String(folder)))
-      return mkdirSync(folder, options)
-    },
-  } as Partial<typeof fs>)
-  await storage.setItem('key', 'value')
-  await storage.setItem('key', 'again')
-  expect({ created, value: await storage.getItem('key') }).toEqual({ created: ['private', 'deep'], value: 'again' })
-})
-
-test.each(['ELOOP', 'EMLINK'])('a symbolic link is named by %s, the code of Linux or FreeBSD', async (code) => {
-  const storage = fileStorage(freshFile(onTestFinished))
-  await storage.setItem('key', 'value')
-  replaced({
-    openSync() {
-      throw Object.assign(new Error(code), { code })
-    },
-  })
-  const message = 'The file sessions.json of the storage is a symbolic link. Put the file itself there.'
-  await expect(storage.getItem('key')).rejects.toMatchObject({ code: 'storage_failed', message })
 })

@@ -173,31 +173,12 @@ describe('a keychain that comes and goes', () => {
     expect(await handle().getItem('key')).toBe('a record')
   })
 
-  test.each(['keychain:text', 'plain:text', 'plain:keychain:text'])(
-    'a plain record keeps its text if that begins as marks do: %s',
-    async (record) => {
-      const { handle } = shared(testKeyring('locked'))
-      await handle().setItem('key', record)
-      expect(await handle().getItem('key')).toBe(record)
-    },
-  )
-
   test('ready() rejects if the file cannot be read, although the keychain can', async () => {
     const { path, handle } = shared(testKeyring())
     await handle().setItem('key', 'a record')
     writeFileSync(path, '{"v":2}')
     const message = expect.stringContaining('newer version')
     expect(await failure(handle().ready())).toMatchObject({ code: 'storage_failed', retryable: false, message })
-  })
-
-  test('the package is loaded once for many reads', async () => {
-    const load = vi.fn(testKeyring('locked').load)
-    const storage = keychainStorage(freshFile(onTestFinished), { keyring: load, name: 'my-tool' })
-    expect({ first: await storage.getItem('key'), second: await storage.getItem('key') }).toEqual({
-      first: null,
-      second: null,
-    })
-    expect(load).toHaveBeenCalledTimes(1)
   })
 
   test('a record that another version of the library encrypted is read', async () => {

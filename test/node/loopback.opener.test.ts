@@ -7,7 +7,6 @@ import { browserWaitMs, defaultLoopbackMs } from '../../src/node/limits.ts'
 import { secret } from '../support/canary.ts'
 import { openedUrl } from '../support/opened-url.ts'
 import { codeOf } from '../support/session-rig.ts'
-import { timersOfWork } from '../support/timers-of-work.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => {
@@ -110,15 +109,6 @@ test('nothing is printed after the callback, also while the code is exchanged', 
   respond()
   expect(await settled).toHaveProperty('resolved')
   expect(text()).toBe('')
-})
-
-test('no timer is left after the login', async () => {
-  const timers = timersOfWork()
-  const { settled, stop } = await timers.run(() => started(async () => {}))
-  expect(timers.pendingCount()).toBe(2)
-  stop.abort()
-  expect(await settled).toBe('aborted')
-  expect(timers.pendingCount()).toBe(0)
 })
 
 describe('a browser that may have opened', () => {

@@ -356,18 +356,6 @@ describe('a login that ends without tokens', () => {
     expect(await settled).toBe('login_denied')
     expect(await isRefused(redirectUri)).toBe(true)
   })
-
-  test('lets the process exit at once, although a connection is open and a request half sent', async () => {
-    const child = await startChild(onTestFinished, 'loopback-child.ts', [service.authUrl])
-    const redirectUri = new URL(await openedUrl(String(await nextWord(child)))).searchParams.get('redirect_uri') ?? ''
-    await openConnection(redirectUri)
-    const word = nextWord(child)
-    const exit = once(child, 'exit')
-    child.kill('SIGINT')
-    expect(await word).toEqual({ outcome: 'aborted', live: [] })
-    const [code, signal] = await exit
-    expect({ code, signal }).toEqual({ code: 0, signal: null })
-  })
 })
 
 test('a login lets the process exit at once, although a browser keeps a connection open', async () => {

@@ -1,4 +1,3 @@
-import { createAuthConfig, startLogin } from 'agent-auth'
 import { holdRequests, meetingPoint, signedIn, signedInCookie, type TestPage, testClock } from 'agent-auth/testing'
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../support/session-rig.ts'
@@ -16,14 +15,6 @@ describe('testClock', () => {
       wallMs: 998_500,
       elapsedMs: 500,
     })
-  })
-
-  test('is a clock of a configuration', async () => {
-    const config = createAuthConfig({
-      ...{ authUrl: 'https://auth.example.com', baseUrl: 'https://api.example.com', clientId: 'app' },
-      ...{ redirectUri: 'https://app.example.com/callback', clock: testClock(5_000) },
-    })
-    expect(JSON.stringify((await startLogin(config)).pending)).toContain('5000')
   })
 })
 

@@ -26,12 +26,16 @@ export interface IndexedDbStorageOptions {
  */
 export function indexedDbStorage(options: IndexedDbStorageOptions = {}): BrowserStorage {
   const { database = 'agent-auth' } = checkNames('indexedDbStorage', options, ['database'])
-  const { open, reopen } = connection(database)
+  const { open, forget } = connection(database)
   const run = async <T>(mode: IDBTransactionMode, request: (records: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
     const begin = (at: IDBDatabase): IDBTransaction => at.transaction(store, mode, { durability: 'strict' })
     const first = await open()
-    // Safari can close a connection without a `close` event, and then no transaction begins on it.
-    const transaction = attempt(() => begin(first)) ?? begin(await reopen(first))
+    let transaction = attempt(() => begin(first))
+    if (!transaction) {
+      // Safari can close a connection without a `close` event, and then no transaction begins on it.
+      forget()
+      transaction = begin(await open())
+    }
     const { result } = await settled(request(transaction.objectStore(store)), transaction)
     return result
   }
@@ -52,14 +56,8 @@ export function indexedDbStorage(options: IndexedDbStorageOptions = {}): Browser
   }
 }
 
-interface Connection {
-  open(): Promise<IDBDatabase>
-  /** Opens a new connection, unless that was done since this one failed. */
-  reopen(failed: IDBDatabase): Promise<IDBDatabase>
-}
-
 /** Returns one connection, opened at its first use and again after the browser or another tab closed it. */
-function connection(name: string): Connection {
+function connection(name: string): { open(): Promise<IDBDatabase>; forget(): void } {
   let opening: Promise<IDBDatabase> | undefined
   const forget = (): void => {
     opening = undefined
@@ -75,19 +73,15 @@ function connection(name: string): Connection {
     }
     return result
   }
-  const open = (): Promise<IDBDatabase> => {
-    opening ??= connect().catch((error: unknown) => {
-      forget()
-      throw error
-    })
-    return opening
-  }
   return {
-    open,
-    async reopen(failed) {
-      if ((await open()) === failed) forget()
-      return open()
+    open() {
+      opening ??= connect().catch((error: unknown) => {
+        forget()
+        throw error
+      })
+      return opening
     },
+    forget,
   }
 }
 

@@ -1,12 +1,12 @@
 import { isAgentAuthError } from '../../errors.ts'
 import { sleep, succeeds, withTimeout } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, isSame, type SessionRecord } from '../../session/record.ts'
-import { isPromise } from '../../session/store.ts'
 import { memoryStorage } from '../../storage/memory.ts'
-import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
+import type { TokenStorage } from '../../storage/token-storage.ts'
 
 /** A session gives up later, so that the memory takes over first. */
 const maxFirstUseMs = 4_000
+/** Safari may lose its connection to the database just at the first read, and opens another one. */
 const readAgainMs = 250
 
 export interface StorageListeners {
@@ -39,11 +39,26 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
   const memory = memoryStorage()
   let used = inner
   let isWritten = false
+  /** Whether a user has signed in or out while the storage was not read. */
   let isMemoryUsed = false
-  let firstRead: Promise<Item> | undefined
   let hasRead = false
-  let last: unknown
+  let firstRead: Promise<Item> | undefined
+  let last: Item
 
+  async function read(): Promise<Item> {
+    if (isOutdated && !hasRead) await inner.removeItem(name)
+    last = await inner.getItem(name)
+    hasRead = true
+    return last
+  }
+  function readTwice(): Promise<Item> {
+    const twice = read().catch(async (error) => {
+      if (isAgentAuthError(error)) throw error
+      await sleep(readAgainMs)
+      return read()
+    })
+    return withTimeout(maxFirstUseMs, twice)
+  }
   function fallBack(reason: 'read_failed' | 'write_failed', error: unknown): void {
     // A library's error, such as that of a missing key, says that the record must stay as it is.
     if (isAgentAuthError(error) && error.code !== 'timeout') throw error
@@ -52,97 +67,64 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
     degraded(reason)
     if (isMemoryUsed) removeLeft()
   }
-  function note(item: Item): Item {
-    hasRead = true
-    last = item
-    return item
-  }
-  function read(): MaybePromise<Item> {
-    const removed = isOutdated ? inner.removeItem(name) : undefined
-    return isPromise(removed) ? Promise.resolve(removed).then(() => inner.getItem(name)) : inner.getItem(name)
-  }
-  /** Safari may lose its connection to the database just then, and opens another one. */
-  function readTwice(first: Promise<Item>): Promise<Item> {
-    const twice = first.catch((error) => {
-      if (isAgentAuthError(error)) throw error
-      return sleep(readAgainMs).then(read)
-    })
-    return withTimeout(maxFirstUseMs, twice)
-  }
-  function readFirst(): MaybePromise<Item> {
-    let first: MaybePromise<Item>
-    try {
-      first = read()
-      if (!isPromise(first)) return note(first)
-    } catch (error) {
-      first = Promise.reject(error)
-    }
-    firstRead = readTwice(Promise.resolve(first)).then(note, (error) => {
+  async function getItem(): Promise<Item> {
+    if (used === memory) return memory.getItem(name)
+    if (hasRead) return read()
+    firstRead ??= readTwice().catch((error) => {
       fallBack('read_failed', error)
       return memory.getItem(name)
     })
     return firstRead
   }
-  function getItem(): MaybePromise<Item> {
-    if (used === memory) return memory.getItem(name)
-    if (!hasRead) return firstRead ?? readFirst()
-    const item = inner.getItem(name)
-    return isPromise(item) ? Promise.resolve(item).then(note) : note(item)
+  async function write(value: string): Promise<void> {
+    if (used === inner) return isWritten ? inner.setItem(name, value) : writeFirst(value)
+    if (!isMemoryUsed) removeLeft()
+    return memory.setItem(name, value)
   }
-
   async function writeFirst(value: string): Promise<void> {
     const record = decodeRecord(name, value) as SessionRecord
-    const write = async (): Promise<void> => {
+    const writeAndRead = async (): Promise<void> => {
       await inner.setItem(name, value)
       if (!isSame(decodeRecord(name, await inner.getItem(name)), record)) throw new Error('not there')
     }
     try {
-      await withTimeout(maxFirstUseMs, write())
+      await withTimeout(maxFirstUseMs, writeAndRead())
       isWritten = true
     } catch (error) {
       const stored = decodeRecord(name, last)
       // A refresh of the record that is stored: the session keeps its tokens, and writes them later.
       if (isRecord(stored) && stored.id === record.id) throw error
       fallBack('write_failed', error)
-      await setItem(name, value)
+      await write(value)
     }
-  }
-  async function setItem(_: string, value: string): Promise<void> {
-    if (used === inner) return isWritten ? inner.setItem(name, value) : writeFirst(value)
-    if (!isMemoryUsed) removeLeft()
-    return memory.setItem(name, value)
   }
   function removeLeft(): void {
     if (used === inner && hasRead) return
     isMemoryUsed = true
-    // The read may still fail.
-    if (used === inner) return
+    // The first read may still show that the storage works.
     const remove = async (): Promise<void> => inner.removeItem(name)
-    remove().then(changed, () => {})
+    if (used === memory) remove().then(changed, () => {})
   }
 
-  const storage: TokenStorage = {
-    getItem,
-    setItem: async (key, value) => setItem(key, value).then(changed),
-    async removeItem() {
-      await used.removeItem(name)
-      changed()
-    },
-    ...(inner.withLock && {
-      async withLock(lock, task, options) {
-        // A browser that blocks the storage may block the lock as well.
-        if (!hasRead) await succeeds((async () => getItem())())
-        return (used as Required<TokenStorage>).withLock(lock, task, options)
-      },
-    }),
-  }
   return {
-    storage,
+    storage: {
+      getItem,
+      setItem: (_, value) => write(value).then(changed),
+      async removeItem() {
+        await used.removeItem(name)
+        changed()
+      },
+      ...(inner.withLock && {
+        async withLock(lock, task, options) {
+          // A browser that blocks the storage may block the lock as well.
+          if (!hasRead) await succeeds(getItem())
+          return (used as Required<TokenStorage>).withLock(lock, task, options)
+        },
+      }),
+    },
     isDegraded: () => used === memory,
     async tryAgain() {
-      if (used === inner || isMemoryUsed) return
-      const again = readTwice((async () => read())()).then(note)
-      if ((await succeeds(again)) && !isMemoryUsed) used = inner
+      if (used === memory && !isMemoryUsed && (await succeeds(readTwice())) && !isMemoryUsed) used = inner
     },
     removeLeft,
   }

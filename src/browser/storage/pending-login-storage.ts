@@ -3,8 +3,7 @@ import type { TokenStorage } from '../../storage/token-storage.ts'
 
 /**
  * Keeps pending logins in the sessionStorage of this page. Each operation reads the property, because that throws if the
- * browser blocks it. Rejects with `storage_failed` then, so that a login does not start. A callback that opens in another tab finds no
- * login here (`loginStorage` in browser/options.ts).
+ * browser blocks it. Rejects with `storage_failed` then, so that a login does not start.
  */
 export const pageStorage: TokenStorage = {
   getItem: (key) => use((area) => area.getItem(key)),

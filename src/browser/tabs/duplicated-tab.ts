@@ -1,10 +1,9 @@
 import { succeeds } from '../../internal/timeouts.ts'
 import { attempt } from '../../internal/values.ts'
 
-/** How long a page may take to release its tab to a reload, in milliseconds. Less than the first read may take, so that it still follows. */
-const tabReleaseMs = 3_000
-
 const tabKey = 'agent-auth:tab'
+/** How long a page may take to release its tab to a reload. Less than the first read may take, so that it still follows. */
+const releaseMs = 3_000
 
 /** Where a page keeps its one claim, because several sessions and frames of a tab ask for it. */
 const claimKey: unique symbol = Symbol.for('agent-auth.tab') as never
@@ -17,38 +16,28 @@ type Page = typeof globalThis & Window & { [claimKey]?: Promise<void> }
  * copy. Does nothing if the browser has no Web Locks, nor in a frame of another site's page.
  */
 export async function claimTab(area: Storage): Promise<void> {
-  // Frames share their storage with the page around them, so the claim belongs to that page.
-  const page = outermost(globalThis as Page)
-  if (!page?.navigator?.locks) return
+  // Frames share their storage with the page around them, so the claim belongs to that page. It cannot be read if it is of another origin.
+  const page = attempt(() => globalThis.top?.location.href && (globalThis.top as Page)) || undefined
+  if (!page?.navigator.locks) return
   page[claimKey] ??= claimOrRemove(area, page)
   await page[claimKey]
 }
 
-/** Returns the page at the top of this tab, or undefined if it is of another origin. */
-function outermost(frame: Page): Page | undefined {
-  if (frame.parent === frame) return frame
-  const parent = frame.parent as Page
-  // The address of another origin's page cannot be read.
-  return attempt(() => parent.location.href) === undefined ? undefined : outermost(parent)
-}
-
 async function claimOrRemove(area: Storage, page: Page): Promise<void> {
-  const known = area.getItem(tabKey)
-  if (known) {
-    if (await claim(known, page)) return
-    for (const key of Object.keys(area)) if (key.startsWith('agent-auth:http')) area.removeItem(key)
+  let name = area.getItem(tabKey)
+  if (!name || !(await claim(name, page))) {
+    if (name) for (const key of Object.keys(area)) if (key.startsWith('agent-auth:http')) area.removeItem(key)
+    name = crypto.randomUUID()
+    area.setItem(tabKey, name)
+    await claim(name, page)
   }
-  const name = crypto.randomUUID()
-  area.setItem(tabKey, name)
-  await claim(name, page)
+  const own = name
+  page.addEventListener('pageshow', ({ persisted }) => void (persisted && claim(own, page)))
 }
 
-/**
- * Locks the tab's name as long as its page is shown. Waits for the page before a reload (`tabReleaseMs`, 3 s). Resolves with
- * whether that was possible.
- */
+/** Locks the tab's name until its page is hidden. Waits for the page before a reload. Resolves with whether that was possible. */
 function claim(name: string, page: Page): Promise<boolean> {
-  const signal = AbortSignal.timeout(tabReleaseMs)
+  const signal = AbortSignal.timeout(releaseMs)
   const locked = new Promise<void>((resolve, reject) => {
     const hold = (): Promise<void> => {
       resolve()
@@ -56,7 +45,5 @@ function claim(name: string, page: Page): Promise<boolean> {
     }
     page.navigator.locks.request(`${tabKey}:${name}`, { signal }, hold).catch(reject)
   })
-  const claimAgain = ({ persisted }: PageTransitionEvent): void => void (persisted && claim(name, page))
-  page.addEventListener('pagehide', () => page.addEventListener('pageshow', claimAgain, { once: true }), { once: true })
   return succeeds(locked)
 }

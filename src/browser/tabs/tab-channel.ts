@@ -3,7 +3,7 @@ import { attempt } from '../../internal/values.ts'
 /** Everything that is sent over the channel between tabs. */
 export type TabMessage = 'changed' | 'signed-out'
 
-/** The channel to the other tabs of this origin. `tab-session.ts` has the rule of which sign-outs a tab follows. */
+/** The channel to the other tabs of this origin. */
 export interface TabChannel {
   send(type: TabMessage): void
   close(): void
@@ -12,10 +12,7 @@ export interface TabChannel {
 export interface TabListeners {
   /** Another tab sent a message. */
   readonly received: (type: TabMessage) => void
-  /**
-   * This tab was hidden, frozen, offline or in the back/forward cache, and is back. It may have missed a message, so tab-session.ts
-   * compares the mark of the last sign-out (missed-sign-out.ts).
-   */
+  /** This tab was hidden, frozen, offline or in the back/forward cache, and is back. It may have missed a message. */
   readonly returned: () => void
 }
 

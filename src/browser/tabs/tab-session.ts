@@ -13,7 +13,7 @@ export interface TabSessionOptions {
   readonly key: string
   /** Identifies the app to its other tabs. */
   readonly name: string
-  /** Is called at each sign-out, here or in another tab. It discards a login that is being finished here or in a popup (auth.ts). */
+  /** Called at each sign-out, here or in another tab. */
   readonly signedOut: () => void
 }
 

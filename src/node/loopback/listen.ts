@@ -40,6 +40,12 @@ export async function listenOnLoopback(
   )
 }
 
+/** Returns whether a login can listen on these. */
+export function arePorts(value: unknown): value is readonly number[] {
+  const isPort = (port: unknown): boolean => Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535
+  return Array.isArray(value) && value.length > 0 && value.every(isPort)
+}
+
 /** Resolves to the code of the failure, or to undefined. */
 function listen(server: Server, host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {

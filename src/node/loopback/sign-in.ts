@@ -7,10 +7,10 @@ import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
 import { maxLoginMs } from '../../internal/limits.ts'
 import { abortable, abortedError, deferred, sleep, succeeds, withDeadline } from '../../internal/timeouts.ts'
-import { attempt, checkNames, invalid } from '../../internal/values.ts'
+import { attempt, checkNames, checkSignal, invalid } from '../../internal/values.ts'
 import type { Tokens } from '../../tokens.ts'
 import { browserWaitMs, defaultLoopbackMs, lastPageMs } from '../limits.ts'
-import { listenOnLoopback } from './listen.ts'
+import { arePorts, listenOnLoopback } from './listen.ts'
 import { createPastePrompt, type Terminal } from './paste.ts'
 import { type CallbackServer, respond } from './respond.ts'
 
@@ -55,17 +55,12 @@ export async function signInWithLoopback(config: AuthConfig, given: LoopbackOpti
   const options = checkNames('signInWithLoopback', given, optionNames)
   const { openBrowser, timeoutMs = defaultLoopbackMs, signal } = options
   if (openBrowser !== undefined && typeof openBrowser !== 'function') invalid('openBrowser must be a function')
-  if (signal != null && !('aborted' in Object(signal))) invalid('signal must be an AbortSignal')
+  checkSignal(signal)
   const registered = new URL(config.redirectUri)
   if (registered.protocol !== 'http:' || !/^(127\.0\.0\.1|\[::1])$/.test(registered.hostname))
     invalid('redirectUri must begin with http://127.0.0.1 or http://[::1] for a login on loopback')
   const { ports = [Number(registered.port)] } = options
-  if (
-    !Array.isArray(ports) ||
-    !ports.length ||
-    !ports.every((port) => Number.isInteger(port) && port >= 0 && port <= 65_535)
-  )
-    invalid('ports must be a list of whole numbers from 0 to 65535')
+  if (!arePorts(ports)) invalid('ports must be a list of whole numbers from 0 to 65535')
   if (!(timeoutMs > 0 && timeoutMs <= maxLoginMs)) invalid(`timeoutMs must be above 0 and at most ${maxLoginMs}`)
   if (signal?.aborted) throw abortedError()
   const login = new AbortController()
