@@ -1,4 +1,4 @@
-import { createAuthConfig, memoryStorage, startLogin } from 'agent-auth'
+import { memoryStorage } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, type SignInOptions, webStorage } from 'agent-auth/browser'
 import { AuthProvider } from 'agent-auth/react'
 import { describe, expect, it, vi } from 'vitest'
@@ -41,7 +41,6 @@ describe('options in plain JavaScript', () => {
     ['storage', () => create({ storage: indexedDbStorage })],
     ['loginStorage', () => create({ loginStorage: () => sessionStorage })],
     ['loginStorage', () => create({ loginStorage: 'sessionStorage' })],
-    ['params', () => startLogin(createAuthConfig(options), untyped({ params: 'prompt=login' }))],
     ['signal', () => signIn({ signal: new AbortController() })],
     ['signIn', () => signIn('popup')],
     ['timeoutMs', () => popupLogin(untyped({ timeoutMs: '5' }))],
