@@ -111,8 +111,9 @@ export function bearerFetch(
 function callOf(targetOf: TargetOf, input: FetchArguments[0], init: RequestInit | undefined): Call | undefined {
   const url = targetOf(input)
   if (url === undefined) return undefined
-  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(init ?? {}))
-  if (isPlain && !(input instanceof Request)) return settingsCall(url, init)
+  const prototype = Object.getPrototypeOf(init ?? Object.prototype)
+  if ((prototype === null || prototype === Object.prototype) && !(input instanceof Request))
+    return settingsCall(url, init)
   const request = new Request(input instanceof Request ? input : url, init)
   // The Request of the caller can show another URL than its own.
   if (request.url === url || targetOf(request.url)) return requestCall(request)

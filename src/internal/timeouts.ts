@@ -101,15 +101,9 @@ export function succeeds(work: Promise<unknown>): Promise<boolean> {
   )
 }
 
-/** Resolves to whether the work succeeded. Rejects with an error that is not of this library, because that is a bug. */
-export async function succeedsOrThrowsBug(work: () => unknown): Promise<boolean> {
-  try {
-    await work()
-    return true
-  } catch (error) {
-    if (!isAgentAuthError(error)) throw error
-    return false
-  }
+/** Throws an error that is not of this library, because that is a bug. To be given to `catch`. */
+export function throwBug(error: unknown): void {
+  if (!isAgentAuthError(error)) throw error
 }
 
 export function abortedError(): AgentAuthError {

@@ -1,22 +1,16 @@
 import { createBackend } from 'agent-auth/backend'
-import { createBrowserAuth, indexedDbStorage, popupLogin } from 'agent-auth/browser'
-import { signInWithLoopback } from 'agent-auth/node'
-import { AuthProvider } from 'agent-auth/react'
+import { createBrowserAuth } from 'agent-auth/browser'
 import { describe, expect, it } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
 import { startLogin } from '../../src/authorize.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
-import { signInOptions } from '../../src/browser/options.ts'
 import { readCallback } from '../../src/callback.ts'
 import { createAuthConfig } from '../../src/config.ts'
 import { exchangeCode } from '../../src/exchange.ts'
 import { pendingLogins } from '../../src/pending-logins.ts'
-import { postgresStorage } from '../../src/postgres/index.ts'
-import { redisStorage } from '../../src/redis/index.ts'
 import { createSession } from '../../src/session.ts'
 import { encryptedStorage } from '../../src/storage/encrypted-storage.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
-import { storageSuite } from '../../src/testing/index.ts'
 import { refreshTokens } from '../../src/token-endpoint.ts'
 import {
   authUrl,
@@ -93,40 +87,16 @@ describe('an option that is only inherited from the prototype of all objects', (
         return session.state.status
       },
     ],
-    ['session.resume', ['after'], () => createSession(config).resume()],
     ['createBearerFetch', ['baseUrl', 'origins'], () => createBearerFetch('token', {} as never)],
     ['createBearerFetch', ['origins', 'fetch', 'elsewhere'], () => typeof createBearerFetch('token', { baseUrl })],
     ['encryptedStorage', ['keys'], () => encryptedStorage(memoryStorage(), {} as never)],
     ['encryptedStorage', ['id', 'key'], () => encryptedStorage(memoryStorage(), { keys: [{}] as never })],
     ['pendingLogins', ['clock', 'emit'], () => Object.keys(pendingLogins(memoryStorage()))],
     [
-      'redisStorage',
-      ['prefix', 'ttlMs'],
-      () => redisStorage({ isOpen: true, get: async (key: string) => key, eval: async () => null }).getItem('name'),
-    ],
-    [
-      'postgresStorage',
-      ['table', 'ttlMs'],
-      async () => {
-        const statements: string[] = []
-        const query = async (text: string) => {
-          statements.push(text)
-          return { rows: [] }
-        }
-        await postgresStorage({ query } as never).getItem('name')
-        return statements
-      },
-    ],
-    ['storageSuite', ['lock', 'limitMs'], () => storageSuite(memoryStorage).map(({ name }) => name)],
-    [
       'createBrowserAuth',
       [...authNames, 'storage', 'key', 'popup', 'loginStorage', 'navigate'],
       () => Object.keys(createBrowserAuth(plainOptions)),
     ],
-    ['signIn of agent-auth/browser', ['mode', 'returnTo', 'params', 'signal'], () => signInOptions({})],
-    ['popupLogin', ['timeoutMs', 'features'], () => Object.keys(popupLogin())],
-    ['indexedDbStorage', ['database'], () => Object.keys(indexedDbStorage())],
-    ['AuthProvider', ['auth'], () => AuthProvider({} as never)],
     [
       'createBackend',
       [...authNames, 'basePath', 'proxy', 'sameSite', 'sessionLifeMs', 'errorPath', 'revocationEndpoint'],
@@ -140,14 +110,6 @@ describe('an option that is only inherited from the prototype of all objects', (
     ],
     ['createAgentApi', ['baseUrl', 'fetch', 'clock', ...limitNames], () => createAgentApi({} as never)],
     ['createAgentApi', ['clock', ...limitNames], () => Object.keys(createAgentApi({ baseUrl, fetch }))],
-    [
-      'signInWithLoopback',
-      ['openBrowser', 'terminal', 'ports', 'timeoutMs', 'params'],
-      () =>
-        signInWithLoopback(configWith({ redirectUri: 'http://127.0.0.1:0/callback' }), {
-          signal: AbortSignal.abort(),
-        } as never),
-    ],
   ])('%s ignores it: %j', async (_, names, call) => {
     const expected = await outcome(call)
     for (const name of names) expect(await inheriting({ [name]: wrong }, () => outcome(call))).toEqual(expected)

@@ -1,7 +1,6 @@
 import { getEventListeners } from 'node:events'
-import { AgentAuthError } from 'agent-auth'
 import { describe, expect, it } from 'vitest'
-import { abortable, sleep, succeedsOrThrowsBug, withTimeout } from '../../src/internal/timeouts.ts'
+import { abortable, sleep, withTimeout } from '../../src/internal/timeouts.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
 
 it('work that takes longer than its limit rejects with timeout, which is retryable', async () => {
@@ -37,23 +36,5 @@ describe('a wait with a signal', () => {
     controller.abort()
     await waiting
     expect({ during, after: getEventListeners(controller.signal, 'abort').length }).toEqual({ during: 1, after: 0 })
-  })
-})
-
-describe('succeedsOrThrowsBug', () => {
-  it.each<[succeeded: boolean, result: string, work: () => unknown]>([
-    [true, 'succeeds', () => Promise.resolve()],
-    [
-      false,
-      'fails with an error of the library',
-      () => Promise.reject(new AgentAuthError('storage_failed', 'Failed.')),
-    ],
-  ])('resolves to %s if the work %s', async (succeeded, _, work) => {
-    expect(await succeedsOrThrowsBug(work)).toBe(succeeded)
-  })
-
-  it('rejects with any other error, because that is a bug', async () => {
-    const bug = new TypeError('of the work')
-    await expect(succeedsOrThrowsBug(() => Promise.reject(bug))).rejects.toBe(bug)
   })
 })

@@ -6,7 +6,7 @@ import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
 import type { Clock } from '../../internal/clock.ts'
 import { maxLoginMs } from '../../internal/limits.ts'
-import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
+import { throwBug } from '../../internal/timeouts.ts'
 import { present } from '../../internal/values.ts'
 import { isRecord, sessionName } from '../../session/record.ts'
 import { SessionStore } from '../../session/store.ts'
@@ -82,11 +82,11 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
   })
   // From now on this process has the session in memory.
   await live.use(key, async ({ session }) => {
-    await succeedsOrThrowsBug(() => session.ready())
+    await session.ready().catch(throwBug)
     try {
       if (tokens) await onSignedIn?.({ key, claims: readClaims(tokens) })
     } catch (error) {
-      await succeedsOrThrowsBug(() => session.signOut())
+      await session.signOut().catch(throwBug)
       throw error
     }
   })
@@ -118,7 +118,7 @@ async function endReplaced(
   const started = await sessionKey(context, sessionId)
   for (const key of new Set([replacedKey, current]))
     if (key !== undefined && key !== started)
-      await context.live.use(key, ({ session }) => succeedsOrThrowsBug(() => session.signOut()))
+      await context.live.use(key, ({ session }) => session.signOut().catch(throwBug))
 }
 
 /** Continues if a user is signed in, for example after a reload of the callback. Otherwise it rejects with `flow_not_found`. */

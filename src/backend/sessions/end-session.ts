@@ -1,5 +1,5 @@
 import { isAgentAuthError } from '../../errors.ts'
-import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
+import { throwBug } from '../../internal/timeouts.ts'
 import { invalid } from '../../internal/values.ts'
 import { lockTimeout } from '../../session/errors.ts'
 import { isRecord, type Stored } from '../../session/record.ts'
@@ -36,9 +36,9 @@ export async function endSession(
       isLocked = true
       stored = await tryRead(store)
       // Before the lock is free, because the next owner would refresh it.
-      if (isRecord(stored)) await succeedsOrThrowsBug(() => store.remove())
+      if (isRecord(stored)) await store.remove().catch(throwBug)
     }
-    await succeedsOrThrowsBug(() => runLocked(sessions, name, readAndRemove, refreshWait))
+    await runLocked(sessions, name, readAndRemove, refreshWait).catch(throwBug)
     if (isLocked && stored === 'absent' && !tokens()) return
     if (!isLocked) stored = await tryRead(store)
     const refreshTokens = [tokens()?.refreshToken, isRecord(stored) ? stored.tokens.refreshToken : undefined]

@@ -1,6 +1,6 @@
 import { createBearerFetch } from '../../bearer.ts'
 import type { AuthConfig } from '../../config.ts'
-import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
+import { throwBug } from '../../internal/timeouts.ts'
 import { sessionName } from '../../session/record.ts'
 import { type AccessTokenSource, openSession } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
@@ -70,7 +70,7 @@ export function liveSessions(
           unused.delete(key)
           entries.delete(key)
         }
-      await Promise.all(Array.from(entries.values(), ({ session }) => succeedsOrThrowsBug(() => session.resume())))
+      await Promise.all(Array.from(entries.values(), ({ session }) => session.resume().catch(throwBug)))
     },
   }
 }

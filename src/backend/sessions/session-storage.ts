@@ -1,4 +1,4 @@
-import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
+import { throwBug } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, type SessionRecord } from '../../session/record.ts'
 import { SessionStore } from '../../session/store.ts'
 import { withLock } from '../../storage/lock.ts'
@@ -58,7 +58,7 @@ export function validSessions(watched: LockedStorage, { endings, uses, emit, ...
       await store.remove()
       removed = stored
     }
-    await succeedsOrThrowsBug(() => store.locked(remove))
+    await store.locked(remove).catch(throwBug)
     if (removed) emit({ type: 'ended_session_removed', ...(await revoke(target, [removed.tokens.refreshToken])) })
   }
 
