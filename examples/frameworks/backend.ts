@@ -25,7 +25,7 @@ export function theBackend(): Backend {
 /** Asks the API as the user of this request. Returns undefined if none is signed in. */
 export async function countModels(request: Request): Promise<string | undefined> {
   const session = await theBackend().getSession(request)
-  if (session.status !== 'signed-in' && session.status !== 'needs_refresh') return undefined
+  if (!session.signedIn) return undefined
   const api = createAgentApi({ baseUrl, fetch: session.fetch })
   const { count } = await api.llmModels.search({ limit: 1, offset: 0 })
   return `${count} models`
