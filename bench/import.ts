@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import tsup from '../tsup.config.ts'
 import { type Figure, median } from './figures.ts'
 
-const rounds = 21
+const rounds = 9
 const bare = 'node -e 0'
 /** Held against a start that loads what the entry is made for. */
 const peers: Readonly<Record<string, string>> = {
