@@ -31,6 +31,7 @@ export function clientOf({ clients }: Service, kind: Client['kind']): Client {
 
 /** Builds the JavaScript of the packages, which the examples use as they are published. */
 export async function buildPackages(): Promise<void> {
+  process.stdout.write('Building the packages …\n')
   const build = spawn('npm', ['run', '--silent', 'build:js'], { stdio: ['ignore', 'ignore', 'inherit'] })
   const [code] = (await once(build, 'exit')) as [number | null]
   if (code !== 0) throw new Error('the packages could not be built')
