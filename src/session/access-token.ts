@@ -39,7 +39,7 @@ export function tokenGetter(
     if (read !== undefined) await abortable(read, signal)
     const { record } = memory
     // A call that was made for one user must not be sent with the token of another.
-    const isOther = (signInAtCall ?? record?.id) !== record?.id || memory.isFromAnotherSignIn(rejected)
+    const isOther = (signInAtCall ?? record?.id) !== record?.id || (rejected && memory.isFromAnotherSignIn(rejected))
     if (record && isOther) throw sessionChanged()
     if (signal?.aborted) throw abortedError()
     const isRejected = rejected === record?.tokens.accessToken

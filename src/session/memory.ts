@@ -110,7 +110,7 @@ export class SessionMemory {
    * Returns whether this access token came from a sign-in that is not the current one. A token that is not remembered counts as one of
    * the current sign-in.
    */
-  isFromAnotherSignIn(accessToken: string | undefined): boolean {
+  isFromAnotherSignIn(accessToken: string): boolean {
     const [, id] = this.tokens.find(([token]) => token === accessToken) ?? []
     return id !== undefined && id !== this.record?.id
   }
