@@ -48,26 +48,6 @@ describe('when a token is renewed', () => {
     if (lifeS >= 60) expect(new Set(ages).size).toBeGreaterThan(3)
   })
 
-  const used: readonly (readonly [lifeS: number, most: number])[] = [
-    [1, 68],
-    [5, 14],
-    [30, 3],
-    [60, 2],
-    [3_600, 0],
-  ]
-
-  test.each(used)('life %i s in use every 50 ms for a minute: at most %i requests', async (lifeS, most) => {
-    const { clock, service, realm } = sessionRig(undefined, { lifeS, token: word })
-    const { session, eventsOf } = realm()
-    await session.signIn(service.issue())
-    for (let ms = 0; ms < minute; ms += 50) {
-      clock.advance(50)
-      await session.getAccessToken()
-    }
-    expect(service.sent.length).toBeLessThanOrEqual(most)
-    expect(eventsOf('session_ended')).toEqual([])
-  })
-
   test.each([
     [2, 1_000],
     [10, 5_000],
@@ -135,16 +115,6 @@ describe('when a token is renewed', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a night asleep in which the refresh token died: one end', async () => {
-    const { clock, service, realm } = sessionRig()
-    const { session, eventsOf } = realm()
-    await session.signIn(service.issue())
-    service.revoke(1)
-    clock.advance(8 * hour)
-    await Promise.all(Array.from({ length: 50 }, () => codeOf(session.getAccessToken())))
-    expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
-  })
-
   test('a machine whose monotonic clock stands still in its sleep is told by the 401', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
@@ -153,16 +123,6 @@ describe('when a token is renewed', () => {
     clock.jumpWall(8 * hour)
     expect(await session.getAccessToken({ rejected: tokens.accessToken })).not.toBe(tokens.accessToken)
     expect(service.sent).toHaveLength(1)
-  })
-
-  test('also when it fell asleep just after a refresh: the pause after that is over', async () => {
-    const { clock, service, realm } = sessionRig()
-    const { session } = realm()
-    await session.signIn(service.issue())
-    const before = await session.getAccessToken({ forceRefresh: true })
-    clock.jumpWall(8 * hour)
-    expect(await session.getAccessToken({ rejected: before })).not.toBe(before)
-    expect(service.sent).toHaveLength(2)
   })
 })
 
@@ -276,83 +236,6 @@ describe('a wall clock that is wrong', () => {
     clock.advance(minute)
     await session.getAccessToken()
     expect(service.sent).toHaveLength(1)
-  })
-
-  test.each(skews)('that jumps by %i ms across a restart: at most one refresh more, no end', async (skewMs) => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    await realm({ storage: records.handle() }).session.signIn(service.issue())
-    clock.advance(10 * minute)
-    clock.jumpWall(skewMs)
-    const { session, eventsOf } = realm({ storage: records.handle() })
-    for (let minutes = 0; minutes < 30; minutes++) {
-      clock.advance(minute)
-      expect(service.familyOf(await session.getAccessToken())).toBe(1)
-    }
-    expect(service.sent.length).toBeLessThanOrEqual(1)
-    expect(eventsOf('session_ended')).toEqual([])
-    expect(eventsOf('login_required')).toEqual([])
-  })
-
-  test('50 reloads under a clock that is an hour off and drifts: no refresh each time', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    clock.jumpWall(-hour)
-    await realm({ storage: records.handle() }).session.signIn(service.issue())
-    for (let reload = 0; reload < 50; reload++) {
-      clock.advance(minute)
-      clock.jumpWall(reload % 2 ? 5_000 : -5_000)
-      await realm({ storage: records.handle() }).session.getAccessToken()
-    }
-    expect(service.sent).toHaveLength(0)
-  })
-
-  test('a stored time in the future counts as now, not as a longer life', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    await realm({ storage: records.handle() }).session.signIn(service.issue())
-    clock.jumpWall(-3 * day)
-    const { session } = realm({ storage: records.handle() })
-    await session.getAccessToken()
-    clock.advance(hour - 30 * second)
-    await session.getAccessToken()
-    expect(service.sent).toHaveLength(1)
-  })
-
-  test('an age beyond the life counts as spent: renewed, not ended', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    await realm({ storage: records.handle() }).session.signIn(service.issue())
-    clock.jumpWall(30 * day)
-    const { session, eventsOf } = realm({ storage: records.handle() })
-    expect(service.familyOf(await session.getAccessToken())).toBe(1)
-    expect(await session.getAccessToken()).toBe(records.record()?.accessToken)
-    expect(service.sent).toHaveLength(1)
-    expect(eventsOf('session_ended')).toEqual([])
-  })
-
-  test('a jump during the refresh itself makes the new token neither spent nor immortal', async () => {
-    for (const skewMs of skews) {
-      const { clock, service, realm } = sessionRig()
-      const { session } = realm({ storage: sharedRecords().handle() })
-      await session.signIn(service.issue())
-      clock.advance(hour)
-      service.answer(() => {
-        clock.jumpWall(skewMs)
-        return json(200, { access_token: word('access'), refresh_token: word('refresh'), expires_in: 3_600 })
-      })
-      const token = await session.getAccessToken()
-      clock.advance(50 * minute)
-      expect(await session.getAccessToken()).toBe(token)
-      expect(service.sent).toHaveLength(1)
-      // A jump ahead counts as the longest refresh: a request of a minute and two operations of five seconds.
-      service.usually('unreachable')
-      clock.advance(10 * minute - (skewMs > 0 ? 70 * second : 0) - 1)
-      expect(await session.getAccessToken()).toBe(token)
-      expect(service.sent).toHaveLength(2)
-      clock.advance(1)
-      expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
-    }
   })
 
   test.each(skews)('a JWT of a service whose clock is %i ms off lives as long as it says', async (skewMs) => {

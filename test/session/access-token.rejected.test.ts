@@ -44,16 +44,6 @@ describe('a refused token', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('the same after a refresh and without a sign-out between', async () => {
-    const { clock, service, realm } = sessionRig()
-    const { session } = realm()
-    await session.signIn(service.issue())
-    clock.advance(hour)
-    const firsts = await session.getAccessToken()
-    await session.signIn(service.issue())
-    expect(await codeOf(session.getAccessToken({ rejected: firsts }))).toBe('session_changed')
-  })
-
   test('the same when another realm signed another user in', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
@@ -109,56 +99,5 @@ describe('a refused token', () => {
     await session.signIn(service.issue())
     expect(['session_changed', 'login_required']).toContain(await time.until(call))
     expect(service.sent).toHaveLength(1)
-  })
-
-  test('a wait between two attempts for the person before does not fail a refresh of the next one', async () => {
-    const time = virtualTime()
-    const { service, realm } = sessionRig(time.clock)
-    let reads: (() => void)[] | undefined
-    const { session } = realm({
-      storage: sharedRecords().handle({
-        step: (operation) =>
-          reads && operation === 'getItem' ? new Promise((resolve) => void reads?.push(resolve)) : Promise.resolve(),
-      }),
-    })
-    await session.signIn(service.issue())
-    await time.pass(hour)
-    service.answer(() => new Response(null, { status: 503 }))
-    const first = codeOf(session.getAccessToken())
-    await flush()
-    expect(service.sent).toHaveLength(1)
-    const tokens = service.issue()
-    await session.signIn(tokens)
-    reads = []
-    // The wait ends, and whatever it begins hangs at its first look at the store.
-    await time.pass(600)
-    const second = codeOf(session.getAccessToken({ forceRefresh: true }))
-    await flush()
-    const held = reads
-    reads = undefined
-    for (const go of held) go()
-    expect(await second).toEqual({ resolved: expect.not.stringMatching(`^${tokens.accessToken}$`) })
-    expect(await first).toBe('session_changed')
-  })
-
-  test('nor does one whose refresh is refused while another realm signs another user in', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const [here, there] = [
-      realm({ storage: records.handle({ lock: false }) }),
-      realm({ storage: records.handle({ lock: false }) }),
-    ]
-    const first = service.issue()
-    await here.session.signIn(first)
-    clock.advance(hour)
-    service.revoke(service.familyOf(first.refreshToken))
-    const release = service.hold()
-    const call = codeOf(here.session.getAccessToken())
-    await flush()
-    const second = service.issue()
-    await there.session.signIn(second)
-    release()
-    expect(await call).toBe('session_changed')
-    expect(await here.session.getAccessToken()).toBe(second.accessToken)
   })
 })

@@ -63,18 +63,6 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('a waiter that gives up does not use tokens that were stored and have expired meanwhile', async () => {
-    const { time, service, session, holdLock, honest, records } = await expired()
-    const newer = service.issue({ expiresAtMs: time.clock.wallMs() + 15_000 })
-    holdLock(async () => {
-      const [key = ''] = records.items.keys()
-      await honest.setItem(key, JSON.stringify({ ...records.record(), rev: 2, ...newer }))
-      await never()
-    })
-    expect(await time.until(codeOf(session.getAccessToken()))).toBe('lock_timeout')
-    expect(session.state.status).toBe('signed-in')
-  })
-
   test('while the access token is good, a locked refresh fails no call', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
@@ -89,21 +77,6 @@ describe('a holder that never lets go', () => {
     expect(await time.until(session.getAccessToken())).toBe(tokens.accessToken)
   })
 
-  test('a storage that runs the task after its waiter gave up refreshes nothing', async () => {
-    let late: (() => Promise<unknown>) | undefined
-    const { time, service, session } = await expired((honest) => ({
-      ...honest,
-      withLock: (_name, task) => {
-        late = task
-        return never()
-      },
-    }))
-    expect(await time.until(codeOf(session.getAccessToken()))).toBe('lock_timeout')
-    await late?.()
-    await flush()
-    expect(service.sent).toHaveLength(0)
-  })
-
   test('sign-out does not wait for it to take effect', async () => {
     const { time, session, holdLock, records } = await expired()
     holdLock(never)
@@ -112,70 +85,6 @@ describe('a holder that never lets go', () => {
     await flush()
     expect(records.items.size).toBe(0)
     await time.until(done)
-  })
-})
-
-describe('tokens that were taken over while a refresh of the earlier ones waits for the lock', () => {
-  /** A refresh of the first tokens waits for the lock while its holder stores newer ones of this age, which the session reads. */
-  async function takenOver({ ageMs = 0 } = {}) {
-    let locks = 0
-    const rig = await expired((honest) => ({
-      ...honest,
-      withLock: (name, task, options) => {
-        locks += 1
-        return honest.withLock?.(name, task, options) ?? never()
-      },
-    }))
-    const { session, holdLock, service, records } = rig
-    let release = (): void => {}
-    holdLock(
-      () =>
-        new Promise((resolve) => {
-          release = resolve
-        }),
-    )
-    const first = session.getAccessToken()
-    await flush()
-    const { obtainedAtMs, expiresAtMs = 0, ...newer } = service.issue()
-    const times = { obtainedAtMs: obtainedAtMs - ageMs, expiresAtMs: expiresAtMs - ageMs }
-    records.put(JSON.stringify({ ...records.record(), rev: 2, ...newer, ...times }))
-    await session.resume()
-    return { ...rig, newer, first, release: () => release(), locks: () => locks }
-  }
-
-  test('are refreshed for each call that asks for it, by one more request', async () => {
-    const { service, session, newer, first, release } = await takenOver()
-    const calls = Array.from({ length: 3 }, () => session.getAccessToken({ forceRefresh: true }))
-    await flush()
-    release()
-    const tokens = new Set(await Promise.all(calls))
-    expect(tokens.size).toBe(1)
-    expect(tokens).not.toContain(newer.accessToken)
-    expect(service.sent).toEqual([newer.refreshToken])
-    expect([newer.accessToken, ...tokens]).toContain(await first)
-  })
-
-  test('are not refreshed twice if that refresh has already sent their refresh token', async () => {
-    const { service, session, records, newer, first, release, locks } = await takenOver({ ageMs: hour })
-    const second = session.getAccessToken()
-    await flush()
-    release()
-    expect(await second).toBe(await first)
-    expect(await second).toBe(records.record()?.accessToken)
-    expect(locks()).toBe(1)
-    expect(service.sent).toEqual([newer.refreshToken])
-  })
-
-  test('leave the caller free to give up its wait', async () => {
-    const { service, session, newer, first, release } = await takenOver()
-    const giveUp = new AbortController()
-    const second = codeOf(session.getAccessToken({ forceRefresh: true, signal: giveUp.signal }))
-    await flush()
-    giveUp.abort()
-    expect(await second).toBe('aborted')
-    release()
-    expect(await first).toBe(newer.accessToken)
-    expect(service.sent).toHaveLength(0)
   })
 })
 
@@ -213,50 +122,6 @@ describe('the critical section', () => {
     expect(here.session.state.status).toBe('signed-in')
   })
 
-  test('is left when both writes of a refresh of unsaved tokens never end, after at most 10 s', async () => {
-    const time = virtualTime()
-    const { service, realm } = sessionRig(time.clock)
-    const records = sharedRecords()
-    let write = async (): Promise<void> => {}
-    const storage = records.handle({ step: (operation) => (operation === 'setItem' ? write() : Promise.resolve()) })
-    const { session, eventsOf } = realm({ storage })
-    await session.signIn(service.issue())
-    await time.pass(hour)
-    write = () => Promise.reject(new Error('full'))
-    await session.getAccessToken()
-    expect(eventsOf('storage_degraded')).toHaveLength(1)
-    await time.pass(hour)
-    let writes = 0
-    write = () => {
-      writes += 1
-      return never()
-    }
-    const call = codeOf(session.getAccessToken())
-    await flush()
-    const startMs = time.nowMs()
-    const [name = ''] = records.items.keys()
-    const next = storage.withLock?.(name, async () => time.nowMs())
-    expect((await time.until(next ?? never())) - startMs).toBe(10_000)
-    expect({ writes, sentCount: service.sent.length }).toEqual({ writes: 2, sentCount: 2 })
-    expect(await time.until(call)).toEqual({ resolved: expect.any(String) })
-  })
-
-  test.each(['getItem', 'setItem', 'token request'])('is left at once when %s fails', async (what) => {
-    let failing = false
-    const { time, service, session, records } = await expired((honest) => ({
-      ...honest,
-      getItem: (key) => (failing && what === 'getItem' ? Promise.reject(new Error()) : honest.getItem(key)),
-      setItem: (key, value) =>
-        failing && what === 'setItem' ? Promise.reject(new Error()) : honest.setItem(key, value),
-    }))
-    failing = true
-    service.usually(what === 'token request' ? 'unreachable' : 'ok')
-    await codeOf(session.getAccessToken())
-    const [name = ''] = records.items.keys()
-    expect(await time.until(Promise.resolve(records.handle().withLock?.(name, async () => 'had')))).toBe('had')
-    expect(time.pendingTimers).toBe(0)
-  })
-
   test('holds the lock for the round trip and the save only: listeners and callers run outside', async () => {
     let inside = 0
     const { service, session, records } = await expired((honest) => ({
@@ -282,17 +147,6 @@ describe('the critical section', () => {
     await session.signOut()
     expect(seen).toEqual([0, 0, 0])
     expect(records.items.size).toBe(0)
-  })
-
-  test('a 401 for the new token while its save still lasts waits for the same refresh', async () => {
-    const { service, session, tokens } = await expired()
-    const release = service.hold()
-    const first = session.getAccessToken()
-    await flush()
-    const second = session.getAccessToken({ rejected: tokens.accessToken })
-    release()
-    expect(await second).toBe(await first)
-    expect(service.sent).toHaveLength(1)
   })
 })
 
@@ -360,17 +214,5 @@ describe('a lock that fails', () => {
     await time.pass(20_000)
     const answer = await Promise.race([call, flush().then(() => 'still waiting')])
     expect(answer).toBe(records.record()?.accessToken)
-  })
-
-  test('one whose release fails: the work counts', async () => {
-    const { service, session, records } = await expired((honest) => ({
-      ...honest,
-      withLock: async (_name, task) => {
-        await task()
-        throw new Error('The connection was lost.')
-      },
-    }))
-    expect(await session.getAccessToken()).toBe(records.record()?.accessToken)
-    expect(service.sent).toHaveLength(1)
   })
 })

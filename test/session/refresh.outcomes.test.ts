@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { secret } from '../support/canary.ts'
 import { refusingOrigin } from '../support/free-port.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
@@ -196,13 +196,6 @@ describe('while the access token is good', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  test('a busy service is asked once ahead of expiry, without waiting', async () => {
-    const { service, session, tokens } = await expired(hour - 30_000)
-    service.usually(plain(503))
-    expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    expect(service.sent).toHaveLength(1)
-  })
-
   test('a definite refusal ends the session even while the access token is good', async () => {
     const { service, session } = await expired(hour - 30_000)
     service.revoke(1)
@@ -240,22 +233,6 @@ describe('a dead refresh token', () => {
     await session.signIn(service.issue())
     expect(service.familyOf(await session.getAccessToken())).toBe(2)
   })
-
-  test('each realm of an application hears of the end once', async () => {
-    const { time, service, realm, records, ...here } = await expired()
-    const others = [1, 2, 3].map(() => realm({ storage: records.handle() }))
-    for (const { session } of others) await session.ready()
-    service.revoke(1)
-    expect(await codeOf(here.session.getAccessToken())).toBe('session_ended')
-    await time.pass(1_000)
-    for (const { session } of others)
-      for (let call = 0; call < 3; call++) expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    for (const { eventsOf, told } of [here, ...others]) {
-      expect(eventsOf('session_ended')).toHaveLength(1)
-      expect(told.filter((status) => status.startsWith('signed-out'))).toHaveLength(1)
-    }
-    expect(service.sent).toHaveLength(1)
-  })
 })
 
 describe('a service that is not there', () => {
@@ -276,17 +253,5 @@ describe('a service that is not there', () => {
     })
     expect(eventsOf('token_request')).toMatchObject([{ grant: 'refresh_token', outcome: 'not_sent' }])
     expect(session.state.status).toBe('signed-in')
-  })
-
-  test('offline in a browser, where a fetch fails without a reason: one attempt, fast', async () => {
-    const { service, session } = await expired()
-    service.usually('lose')
-    vi.stubGlobal('navigator', { onLine: false })
-    try {
-      await expect(session.getAccessToken()).rejects.toMatchObject({ details: { outcome: 'not_sent' } })
-    } finally {
-      vi.unstubAllGlobals()
-    }
-    expect(service.sent).toHaveLength(1)
   })
 })

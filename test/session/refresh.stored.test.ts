@@ -66,22 +66,6 @@ describe('a refresh that cannot read the storage', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('is not sent with a token that could not be saved, because its predecessor gives it to others', async () => {
-    const rig = two({ reuse: 'grace' })
-    const { clock, service, failing, here, there } = rig
-    await here.session.signIn(service.issue())
-    failing.add('setItem')
-    const token = await here.session.getAccessToken({ forceRefresh: true })
-    expect(await there.session.getAccessToken({ forceRefresh: true })).toBe(token)
-    failing.add('getItem')
-    clock.advance(hour)
-    const newer = await there.session.getAccessToken()
-    expect(await codeOf(here.session.getAccessToken())).toBe('storage_failed')
-    expect(service.sent).toHaveLength(3)
-    failing.clear()
-    expect(await later(rig)).toEqual({ resolved: newer })
-  })
-
   test('is not sent over a storage without a lock if no key decrypts the record, because another process has saved it', async () => {
     const { clock, service, realm } = sessionRig()
     const inner = sharedRecords().handle({ lock: false })
@@ -115,25 +99,6 @@ describe('a refresh that cannot read the storage', () => {
     await expect(call).rejects.toMatchObject({ code: 'storage_failed', retryable: false })
     expect(session.state.status).toBe('signed-in')
   })
-
-  test('uses the tokens of another process that a read before it has shown', async () => {
-    const { clock, service, failing, here, there, storage, records } = two()
-    await here.session.signIn(service.issue())
-    await there.session.ready()
-    clock.advance(hour)
-    const newer = service.issue()
-    const [name = ''] = records.items.keys()
-    const held = storage.withLock?.(name, async () => {
-      await flush()
-      records.put(JSON.stringify({ ...records.record(), rev: 2, ...newer }))
-      await here.session.resume()
-      failing.add('getItem')
-    })
-    const call = here.session.getAccessToken()
-    await held
-    expect(await call).toBe(newer.accessToken)
-    expect(service.sent).toHaveLength(0)
-  })
 })
 
 describe('tokens that could not be saved', () => {
@@ -166,34 +131,6 @@ describe('tokens that could not be saved', () => {
     expect(service.sent).toHaveLength(2)
     expect(records.record()).toMatchObject({ rev: 1 })
     expect(here.eventsOf('storage_degraded')).toMatchObject([{ reason: 'write_failed' }])
-  })
-
-  test('are sent no more if the user signs out during that save', async () => {
-    const rig = sessionRig()
-    const records = sharedRecords()
-    const writes: (() => void)[] = []
-    let fate: 'good' | 'fails' | 'waits' = 'good'
-    const step = async (operation: string): Promise<void> => {
-      if (operation !== 'setItem' || fate === 'good') return
-      if (fate === 'fails') throw new Error('Command timed out')
-      await new Promise<void>((resolve) => void writes.push(resolve))
-    }
-    const { session } = rig.realm({ storage: records.handle({ step }) })
-    await session.signIn(rig.service.issue())
-    fate = 'fails'
-    await session.getAccessToken({ forceRefresh: true })
-    await flush()
-    fate = 'waits'
-    rig.clock.advance(hour)
-    const call = codeOf(session.getAccessToken())
-    await until(() => writes.length > 0)
-    const signedOut = session.signOut()
-    expect(await call).toBe('login_required')
-    for (const write of writes) write()
-    await signedOut
-    await flush()
-    expect(rig.service.sent).toHaveLength(1)
-    expect(records.items.size).toBe(0)
   })
 })
 

@@ -1,4 +1,3 @@
-import { createSession } from 'agent-auth'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
@@ -32,36 +31,6 @@ describe('one refresh', () => {
     )
   })
 
-  test('success and failure are shared, then the slot is free', async () => {
-    const { clock, service, realm } = sessionRig()
-    const { session } = realm()
-    await session.signIn(service.issue())
-    const many = (): Promise<unknown[]> =>
-      Promise.all(Array.from({ length: 100 }, () => codeOf(session.getAccessToken())))
-    clock.advance(hour)
-    service.answer('unreachable')
-    expect(new Set(await many())).toEqual(new Set(['temporarily_unavailable']))
-    expect(service.sent).toHaveLength(1)
-    clock.advance(1_000)
-    expect(new Set((await many()).map((answer) => JSON.stringify(answer))).size).toBe(1)
-    expect(service.sent).toHaveLength(2)
-    clock.advance(hour)
-    await many()
-    expect(service.sent).toHaveLength(3)
-  })
-
-  test('100 waiters of one refused refresh end together, with one event and one request', async () => {
-    const { clock, service, realm } = sessionRig()
-    const { session, eventsOf } = realm()
-    await session.signIn(service.issue())
-    service.revoke(1)
-    clock.advance(hour)
-    const codes = await Promise.all(Array.from({ length: 100 }, () => codeOf(session.getAccessToken())))
-    expect(new Set(codes)).toEqual(new Set(['session_ended']))
-    expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
-    expect(service.sent).toHaveLength(1)
-  })
-
   test('forced, refused and expired calls at once share one refresh', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
@@ -71,37 +40,6 @@ describe('one refresh', () => {
     const options = [{}, { forceRefresh: true }, { rejected: accessToken }, { minValidMs: 1_000 }]
     const answers = await Promise.all(options.map((option) => session.getAccessToken(option)))
     expect(new Set(answers).size).toBe(1)
-    expect(service.sent).toHaveLength(1)
-  })
-
-  test('100 calls over three sessions on one store make one refresh, without reuse', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const realms = [1, 2, 3].map(() => realm({ storage: records.handle({ step: () => flush() }) }))
-    await realms[0]?.session.signIn(service.issue())
-    for (const { session } of realms) await session.ready()
-    clock.advance(hour)
-    const calls = Array.from({ length: 100 }, (_, index) => realms[index % 3]?.session.getAccessToken())
-    const answers = new Set(await Promise.all(calls))
-    expect([...answers]).toEqual([records.record()?.accessToken])
-    expect(service.sent).toHaveLength(1)
-  })
-
-  test('the record is read again inside the lock: the second process adopts and sends nothing', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
-    await here.session.signIn(service.issue())
-    await there.session.ready()
-    clock.advance(hour)
-    const release = service.hold()
-    const first = here.session.getAccessToken()
-    await flush()
-    const second = there.session.getAccessToken()
-    await flush()
-    expect(service.sent).toHaveLength(1)
-    release()
-    expect(await second).toBe(await first)
     expect(service.sent).toHaveLength(1)
   })
 
@@ -115,25 +53,6 @@ describe('one refresh', () => {
     const newer = await there.session.getAccessToken({ forceRefresh: true })
     expect(await here.session.getAccessToken({ rejected: tokens.accessToken })).toBe(newer)
     expect(service.sent).toHaveLength(1)
-  })
-
-  test('sessions of different keys do not wait for each other', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const [one, two] = [
-      realm({ storage: records.handle(), key: 'one' }),
-      realm({ storage: records.handle(), key: 'two' }),
-    ]
-    await one.session.signIn(service.issue())
-    await two.session.signIn(service.issue())
-    clock.advance(hour)
-    const release = service.hold()
-    const calls = [one.session.getAccessToken(), two.session.getAccessToken()]
-    await flush()
-    expect(service.sent).toHaveLength(2)
-    release()
-    const [first, second] = await Promise.all(calls)
-    expect({ first: service.familyOf(first), second: service.familyOf(second) }).toEqual({ first: 1, second: 2 })
   })
 })
 
@@ -167,40 +86,6 @@ describe('one commit', () => {
     await call
     expect(got).toBe(records.record()?.accessToken)
     expect(told.filter((status) => status === 'signed-in')).toHaveLength(2)
-  })
-
-  test('each commit counts the revision up by exactly one and keeps the sign-in’s id', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const { session } = realm({ storage: records.handle() })
-    await session.signIn(service.issue())
-    const revisions = [records.record()]
-    for (let round = 0; round < 5; round++) {
-      clock.advance(hour)
-      await session.getAccessToken()
-      revisions.push(records.record())
-    }
-    expect(revisions.map((record) => record?.rev)).toEqual([1, 2, 3, 4, 5, 6])
-    expect(new Set(revisions.map((record) => record?.id)).size).toBe(1)
-    await session.signIn(service.issue())
-    expect(records.record()).toMatchObject({ v: 1, rev: 1 })
-    expect(records.record()?.id).not.toBe(revisions[0]?.id)
-  })
-
-  test('a refresh whose record was replaced meanwhile drops its result', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const { session } = realm({ storage: records.handle({ lock: false }) })
-    await session.signIn(service.issue())
-    clock.advance(hour)
-    const release = service.hold()
-    const call = session.getAccessToken()
-    await flush()
-    const winner = service.issue()
-    records.put(JSON.stringify({ ...records.record(), rev: 2, ...winner }))
-    release()
-    expect(await call).toBe(winner.accessToken)
-    expect(records.record()).toMatchObject({ rev: 2, refreshToken: winner.refreshToken })
   })
 })
 
@@ -252,42 +137,6 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     }
   })
 
-  test('the same when the refusal overtakes the winner’s answer', async () => {
-    const { time, service, records, one, two, tabs } = await twoTabs('refuse')
-    let deliver = (): void => {}
-    const late = new Promise<void>((resolve) => {
-      deliver = resolve
-    })
-    const { fetch } = one.config
-    const slow = {
-      ...one.config,
-      fetch: (...args: Parameters<typeof fetch>) => fetch(...args).then((response) => late.then(() => response)),
-    }
-    const winner = createSession(slow, { storage: records.handle({ lock: false }) })
-    const first = winner.getAccessToken()
-    await flush()
-    const second = two.session.getAccessToken()
-    await flush()
-    expect(service.history.filter(({ event }) => event === 'refused')).toHaveLength(1)
-    deliver()
-    expect(await time.until(second)).toBe(await first)
-    expect(tabs.flatMap(({ eventsOf }) => eventsOf('session_ended'))).toEqual([])
-  })
-
-  test('the loser’s answer arrives last: the winner’s record is intact', async () => {
-    const { time, service, records, one, two } = await twoTabs('refuse')
-    const first = one.session.getAccessToken()
-    const release = service.hold()
-    const second = two.session.getAccessToken()
-    await flush()
-    release()
-    const winner = await first
-    const stored = records.record()
-    expect(stored).toMatchObject({ accessToken: winner })
-    expect(await time.until(second)).toBe(winner)
-    expect(records.record()).toEqual(stored)
-  })
-
   test('a real refusal removes only the record that was refused', async () => {
     const { time, service, records, one, two } = await twoTabs('refuse')
     service.revoke(1)
@@ -299,18 +148,6 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     release()
     expect(await time.until(refused)).toBe('session_changed')
     expect(records.record()).toMatchObject({ refreshToken: next.refreshToken })
-  })
-
-  test('both get an answer: the second commit sees the first and drops its own', async () => {
-    const { time, service, records, one, two } = await twoTabs('grace')
-    const release = service.hold()
-    const calls = [one.session.getAccessToken(), two.session.getAccessToken()]
-    await flush()
-    release()
-    const answers = new Set(await time.until(Promise.all(calls)))
-    expect(answers.has(String(records.record()?.accessToken))).toBe(true)
-    expect(records.record()).toMatchObject({ rev: 2 })
-    expect(service.isAlive(1)).toBe(true)
   })
 
   test('20 tabs race for 20 lifetimes and no user is logged out', async () => {

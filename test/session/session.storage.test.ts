@@ -32,24 +32,6 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('while it lasts, refresh follows refresh with the newest token, and no user is logged out', async () => {
-    const { clock, service, session, records, failing, eventsOf } = faulty(mode)
-    await session.signIn(service.issue())
-    failing.add('setItem')
-    for (let round = 0; round < 5; round++) {
-      clock.advance(hour)
-      expect(service.familyOf(await session.getAccessToken())).toBe(1)
-    }
-    expect(new Set(service.sent).size).toBe(5)
-    expect(service.history.filter(({ event }) => event === 'refused')).toEqual([])
-    expect(eventsOf('session_ended')).toEqual([])
-    failing.clear()
-    clock.advance(10_000)
-    const token = await session.getAccessToken()
-    await flush()
-    expect(records.record()).toMatchObject({ accessToken: token, rev: 6 })
-  })
-
   test('a degradation that returns after a good write is told again', async () => {
     const { clock, service, session, failing, eventsOf } = faulty(mode)
     await session.signIn(service.issue())
@@ -62,62 +44,6 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
       await flush()
     }
     expect(eventsOf('storage_degraded')).toHaveLength(2)
-  })
-
-  test('a sign-in elsewhere wins over an owed write', async () => {
-    const { clock, service, session, failing, realm, records } = faulty(mode)
-    await session.signIn(service.issue())
-    failing.add('setItem')
-    await session.getAccessToken({ forceRefresh: true })
-    failing.clear()
-    const next = service.issue()
-    await realm({ storage: records.handle() }).session.signIn(next)
-    clock.advance(6_000)
-    expect(await codeOf(session.getAccessToken())).toBe('session_changed')
-    expect(await session.getAccessToken()).toBe(next.accessToken)
-    await flush()
-    expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
-  })
-
-  test('the same at once, before this realm has looked', async () => {
-    const { service, session, failing, realm, records } = faulty(mode)
-    await session.signIn(service.issue())
-    failing.add('setItem')
-    await session.getAccessToken({ forceRefresh: true })
-    failing.clear()
-    const next = service.issue()
-    await realm({ storage: records.handle() }).session.signIn(next)
-    await codeOf(session.getAccessToken())
-    for (let turn = 0; turn < 10; turn++) await flush()
-    expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
-  })
-
-  test('a sign-out elsewhere wins over an owed write also where only that write finds out', async () => {
-    const { service, session, failing, realm, records, told } = faulty(mode)
-    await session.signIn(service.issue())
-    failing.add('setItem')
-    await session.getAccessToken({ forceRefresh: true })
-    await flush()
-    failing.clear()
-    await realm({ storage: records.handle() }).session.signOut()
-    await codeOf(session.getAccessToken())
-    for (let turn = 0; turn < 10; turn++) await flush()
-    expect(records.items.size).toBe(0)
-    expect(session.state.status).toBe('signed-out')
-    expect(told.at(-1)).toBe('signed-out store_lost')
-  })
-
-  test('a sign-out elsewhere wins over an owed write', async () => {
-    const { clock, service, session, failing, realm, records } = faulty(mode)
-    await session.signIn(service.issue())
-    failing.add('setItem')
-    await session.getAccessToken({ forceRefresh: true })
-    failing.clear()
-    await realm({ storage: records.handle() }).session.signOut()
-    clock.advance(6_000)
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    await flush()
-    expect(records.items.size).toBe(0)
   })
 })
 
@@ -206,23 +132,6 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
       { reason: 'read_failed', cause: { code: 'storage_failed' } },
       { reason: 'read_failed' },
     ])
-  })
-
-  test('at a sign-in that replaces one from elsewhere: a late write of the replaced sign-in does not undo the new one', async () => {
-    const { clock, service, session, records, failing, realm } = faulty(mode)
-    await session.signIn(service.issue())
-    await realm({ storage: records.handle() }).session.signIn(service.issue())
-    const [before = ''] = records.items.values()
-    await session.resume()
-    failing.add('getItem')
-    const { accessToken } = service.issue()
-    await session.signIn({ accessToken, obtainedAtMs: clock.wallMs() })
-    failing.clear()
-    records.put(before)
-    clock.advance(6_000)
-    expect(await session.getAccessToken()).toBe(accessToken)
-    await flush()
-    expect(records.record()).toMatchObject({ accessToken })
   })
 
   test('a storage that fails at everything under a signed-in user: the token serves while it is valid, and it is told, not flooded', async () => {

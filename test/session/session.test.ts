@@ -41,13 +41,6 @@ describe('tokens', () => {
     expect(touched).toEqual([])
   })
 
-  test('two sessions with default stores know nothing of each other', async () => {
-    const { service, realm } = sessionRig()
-    const [one, two] = [realm(), realm()]
-    await one.session.signIn(service.issue())
-    expect(await codeOf(two.session.getAccessToken())).toBe('login_required')
-  })
-
   test('sessions are told apart by key, client and service over one storage', async () => {
     const storage = memoryStorage()
     const { service, realm } = sessionRig()
@@ -75,22 +68,6 @@ describe('tokens', () => {
     for (const value of bad) expect(await codeOf(session.signIn(value))).toBe('response_invalid')
     expect(await codeOf(session.signIn({} as Tokens))).toBe('response_invalid')
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
-  })
-
-  test('without rotation the refresh token is kept, five times over', async () => {
-    const { clock, service, realm } = sessionRig(undefined, { rotate: false })
-    const records = sharedRecords()
-    const { session } = realm({ storage: records.handle() })
-    const { refreshToken } = service.issue()
-    await session.signIn(service.issue({ refreshToken: refreshToken ?? '' }))
-    const seen = new Set<string>()
-    for (let round = 0; round < 5; round++) {
-      clock.advance(hour)
-      seen.add(await session.getAccessToken())
-      expect(records.record()).toMatchObject({ refreshToken })
-    }
-    expect(seen.size).toBe(5)
-    expect(service.sent).toEqual(Array(5).fill(refreshToken))
   })
 
   test('without a refresh token expiry means one event, a typed error per call and no request', async () => {
@@ -138,43 +115,6 @@ describe('tokens', () => {
     await right.session.resume()
     expect(await right.session.getAccessToken()).toBe(accessToken)
   })
-
-  test('a sign-out after the token has expired removes a record that a delayed write puts back', async () => {
-    const { clock, service, realm } = sessionRig()
-    const { items, handle } = sharedRecords()
-    const { session } = realm({ storage: handle() })
-    const { refreshToken: _, ...tokens } = service.issue()
-    await session.signIn(tokens)
-    const written = [...items]
-    clock.advance(hour)
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    await session.signOut()
-    expect(items.size).toBe(0)
-    for (const [key, text] of written) items.set(key, text)
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    await flush()
-    expect(items.size).toBe(0)
-    expect(session.state).toEqual({ status: 'signed-out', reason: 'expired' })
-  })
-
-  test('an expired session leaves its own record, and removes that of a sign-in which was signed out before', async () => {
-    const { clock, service, realm } = sessionRig()
-    const { items, handle } = sharedRecords()
-    const { session } = realm({ storage: handle() })
-    await session.signIn(service.issue())
-    const signedOut = [...items]
-    await session.signOut()
-    const { refreshToken: _, ...tokens } = service.issue()
-    await session.signIn(tokens)
-    clock.advance(hour)
-    for (let calls = 0; calls < 3; calls++) expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    await flush()
-    expect(items.size).toBe(1)
-    for (const [key, text] of signedOut) items.set(key, text)
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    await flush()
-    expect(items.size).toBe(0)
-  })
 })
 
 describe('waiting', () => {
@@ -214,29 +154,6 @@ describe('waiting', () => {
     expect(records.record()).toMatchObject({ rev: 2 })
     expect(await session.getAccessToken()).toBe(records.record()?.accessToken)
     expect(service.sent).toHaveLength(1)
-  })
-
-  test('all waiters abort and the refresh fails: nothing is left unhandled', async () => {
-    const { clock, service, realm } = sessionRig()
-    const unhandled: unknown[] = []
-    const note = (reason: unknown): void => void unhandled.push(reason)
-    process.on('unhandledRejection', note)
-    const { session } = realm()
-    await session.signIn(service.issue())
-    clock.advance(hour)
-    const release = service.hold()
-    service.answer('lose')
-    const stop = new AbortController()
-    const call = codeOf(session.getAccessToken({ signal: stop.signal }))
-    await flush()
-    stop.abort()
-    expect(await call).toBe('aborted')
-    release()
-    await flush()
-    await flush()
-    process.off('unhandledRejection', note)
-    expect(unhandled).toEqual([])
-    expect(session.state.status).toBe('signed-in')
   })
 
   test('a signal that fired before is honoured before anything is sent', async () => {
@@ -380,20 +297,6 @@ describe('what an app sees', () => {
     await session.signIn(service.issue())
     clock.advance(hour)
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
-  })
-
-  test('a listener that is told of the sign-in finds the tokens stored already', async () => {
-    const { service, realm } = sessionRig()
-    const records = sharedRecords()
-    const { session } = realm({ storage: records.handle({ step: () => flush() }) })
-    const found: unknown[] = []
-    session.subscribe(() => void found.push({ status: session.state.status, revision: records.record()?.rev }))
-    await session.ready()
-    await session.signIn(service.issue())
-    expect(found).toStrictEqual([
-      { status: 'signed-out', revision: undefined },
-      { status: 'signed-in', revision: 1 },
-    ])
   })
 
   test('a call inside the first signed-in event gets the token, and listeners run outside the lock', async () => {

@@ -1,5 +1,4 @@
 import { createBearerFetch } from 'agent-auth'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
@@ -71,59 +70,6 @@ describe('a lost answer', () => {
     expect(service.sent).toEqual([tokens.refreshToken, tokens.refreshToken])
     expect(service.history.filter(({ event }) => event === 'aborted')).toHaveLength(1)
   })
-
-  test('a restart replays from the record: the old token is still in it', async () => {
-    const time = virtualTime()
-    const { service, realm } = sessionRig(time.clock, { reuse: 'grace' })
-    const records = sharedRecords()
-    const tokens = service.issue()
-    const before = realm({ storage: records.handle() }).session
-    await before.signIn(tokens)
-    await time.pass(hour)
-    service.answer('hang')
-    const lost = codeOf(before.getAccessToken())
-    await time.until(lost)
-    const after = realm({ storage: records.handle() }).session
-    expect(service.familyOf(await after.getAccessToken())).toBe(1)
-    expect(service.sent).toEqual([tokens.refreshToken, tokens.refreshToken])
-  })
-
-  test('without grace the session is lost only now, and reported as refused', async () => {
-    const { time, service, session, eventsOf } = await expired('revoke')
-    service.answer('lose')
-    expect(await time.until(codeOf(session.getAccessToken()))).toBe('session_ended')
-    expect(service.sent).toHaveLength(2)
-    expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
-  })
-
-  const losing = 20
-  test('histories of lost answers with a grace-giving endpoint: 0 logouts', async () => {
-    const time = virtualTime()
-    let losses = 0
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.constantFrom<Answer>('ok', 'ok', 'lose', 'hang'), { maxLength: 12 }),
-        async (plan) => {
-          losses += plan.filter((answer) => answer !== 'ok').length
-          const { service, realm } = sessionRig(time.clock, { reuse: 'grace', token: word })
-          const { session, eventsOf } = realm({ storage: sharedRecords().handle() })
-          await session.signIn(service.issue())
-          service.answer(...plan)
-          for (let call = 0; service.sent.length < plan.length; call++) {
-            expect(call).toBeLessThan(2 * plan.length)
-            const answer = await time.until(codeOf(session.getAccessToken({ forceRefresh: true })))
-            if (typeof answer === 'string') expect(['temporarily_unavailable', 'timeout']).toContain(answer)
-            await time.tick(30_000)
-          }
-          expect(service.familyOf(await session.getAccessToken({ forceRefresh: true }))).toBe(1)
-          expect(eventsOf('session_ended')).toEqual([])
-          expect(service.history.filter(({ event }) => event === 'refused')).toEqual([])
-        },
-      ),
-      { numRuns: losing },
-    )
-    expect(losses).toBeGreaterThan(losing)
-  })
 })
 
 describe('the wait a busy service asks for', () => {
@@ -182,15 +128,6 @@ describe('the wait a busy service asks for', () => {
     })
   })
 
-  test('short waits are repeated only within the caller’s 10 s', async () => {
-    const { time, service, session } = await expired()
-    service.usually(busy(503, '4'))
-    const startMs = time.nowMs()
-    expect(await time.until(codeOf(session.getAccessToken()))).toBe('temporarily_unavailable')
-    expect(time.nowMs() - startMs).toBe(8_000)
-    expect(service.sent).toHaveLength(3)
-  })
-
   test('at most four attempts for one caller', async () => {
     const { time, service, session } = await expired()
     service.usually(busy(503))
@@ -218,16 +155,6 @@ describe('the wait a busy service asks for', () => {
       }
     }
   })
-})
-
-test('a 429 of the API is the caller’s, unchanged, and refreshes nothing', async () => {
-  const { service, realm } = sessionRig()
-  const { session } = realm()
-  await session.signIn(service.issue())
-  const answer = new Response('slow down', { status: 429, headers: { 'retry-after': '7' } })
-  const api = createBearerFetch(session, { baseUrl: 'https://api.example.com', fetch: async () => answer })
-  expect(await api('https://api.example.com/api/llm_models/search')).toBe(answer)
-  expect(service.sent).toHaveLength(0)
 })
 
 test('a 429 of the token endpoint is waited for, and the API call goes through', async () => {
@@ -265,33 +192,12 @@ describe('one schedule', () => {
     expect(records.record()).toMatchObject({ refreshToken: tokens.refreshToken })
   })
 
-  test('the cool-down holds for a service that refuses the client, too', async () => {
-    const { time, service, session } = await expired()
-    service.usually(() => Response.json({ error: 'invalid_client' }, { status: 401 }))
-    for (let call = 0; call < 100; call++) expect(await codeOf(session.getAccessToken())).toBe('client_rejected')
-    expect(service.sent).toHaveLength(1)
-    await time.pass(500)
-    expect(await codeOf(session.getAccessToken())).toBe('client_rejected')
-    expect(service.sent).toHaveLength(2)
-  })
-
   test('a new sign-in starts with a clean schedule', async () => {
     const { service, session } = await expired()
     service.answer(busy(503, '300'))
     expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
     await session.signIn(service.issue())
     expect(service.familyOf(await session.getAccessToken({ forceRefresh: true }))).toBe(2)
-  })
-
-  test('a success makes the next failure the first again', async () => {
-    const { time, service, session, eventsOf } = await expired()
-    service.answer(busy(503), busy(503), busy(503))
-    await time.until(session.getAccessToken())
-    service.answer(busy(503))
-    await time.until(session.getAccessToken({ forceRefresh: true }))
-    const [, , third, fourth] = eventsOf('refresh_failed')
-    expect(third?.waitMs).toBeGreaterThanOrEqual(1_000)
-    expect(fourth?.waitMs).toBeLessThanOrEqual(500)
   })
 
   const outages: readonly (readonly [string, Answer])[] = [
@@ -334,20 +240,5 @@ describe('one schedule', () => {
       await time.tick(100)
     }
     expect(eventsOf('session_ended')).toEqual([])
-  })
-
-  test('offline, then online: calls fail at once and recover at the next slot', async () => {
-    const { time, service, session, eventsOf } = await expired()
-    service.usually('unreachable')
-    for (let failures = 1; failures <= 3; failures++) {
-      const startMs = time.nowMs()
-      expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
-      expect(time.nowMs()).toBe(startMs)
-      expect(service.sent).toHaveLength(failures)
-      await time.pass(Math.ceil(eventsOf('refresh_failed').at(-1)?.waitMs ?? 0))
-    }
-    service.usually('ok')
-    expect(service.familyOf(await session.getAccessToken())).toBe(1)
-    expect(session.state.status).toBe('signed-in')
   })
 })

@@ -35,19 +35,6 @@ describe('a sign-in that cannot be saved', () => {
     expect(await codeOf(session.getAccessToken())).toBe('login_required')
   })
 
-  it('does not bring the user before back if that record cannot be removed either', async () => {
-    const { clock, service, session, records, failing } = faulty()
-    await session.signIn(service.issue())
-    failing.add('setItem').add('removeItem')
-    expect(await codeOf(session.signIn(service.issue()))).toBe('storage_failed')
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    failing.clear()
-    clock.advance(5_000)
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    await flush()
-    expect(records.items.size).toBe(0)
-  })
-
   it('rejects with lock_timeout if the lock is not free in time, and the user before does not come back', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
@@ -58,26 +45,6 @@ describe('a sign-in that cannot be saved', () => {
     void records.handle().withLock?.(name, () => new Promise(() => {}))
     expect(await time.until(codeOf(session.signIn(service.issue())))).toBe('lock_timeout')
     expect(await codeOf(session.getAccessToken())).toBe('login_required')
-  })
-
-  it('leaves the record of a sign-in that was saved elsewhere while this one failed', async () => {
-    const { service, realm } = sessionRig()
-    const records = sharedRecords()
-    const there = realm({ storage: records.handle({ lock: false }) })
-    const third = service.issue()
-    const here = realm({
-      storage: {
-        ...records.handle(),
-        async setItem() {
-          await there.session.signIn(third)
-          throw new Error('full')
-        },
-      },
-    })
-    await there.session.signIn(service.issue())
-    expect(await codeOf(here.session.signIn(service.issue()))).toBe('storage_failed')
-    expect(records.record()?.accessToken).toBe(third.accessToken)
-    expect(await here.session.getAccessToken()).toBe(third.accessToken)
   })
 
   it('succeeds if the write that was reported as failed took effect', async () => {
@@ -185,25 +152,6 @@ it('a sign-out elsewhere does not concern a sign-in that was saved: what is stor
   await here.session.signOut()
   await there.session.resume({ after: 'sign-out' })
   expect(there.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
-})
-
-it('a sign-out elsewhere ends a sign-in that still waits for an earlier sign-out here', async () => {
-  const { realm, service } = sessionRig()
-  const records = sharedRecords()
-  let isAnswered: Promise<void> | undefined
-  const { session } = realm({ storage: records.handle({ step: async () => isAnswered }) })
-  await session.ready()
-  let answer = (): void => {}
-  isAnswered = new Promise((resolve) => {
-    answer = resolve
-  })
-  const signedOut = session.signOut()
-  const signedIn = session.signIn(service.issue())
-  const resumed = session.resume({ after: 'sign-out' })
-  answer()
-  await Promise.all([signedOut, signedIn, resumed])
-  expect(session.state.status).toBe('signed-out')
-  expect(records.items.size).toBe(0)
 })
 
 it.each([

@@ -52,23 +52,6 @@ test.each(['removeItem', 'getItem'] as const)(
   },
 )
 
-test('a sign-out that cannot read the storage a second time rejects, because the record may be there again', async () => {
-  const { service, realm } = sessionRig()
-  const records = sharedRecords()
-  let reads = 0
-  let isBroken = false
-  const fault = (operation: string): void => {
-    if (isBroken && operation === 'getItem' && ++reads > 1) throw new Error('EIO')
-  }
-  const { session } = realm({ storage: records.handle({ fault }) })
-  await session.signIn(service.issue())
-  isBroken = true
-  expect(await codeOf(session.signOut())).toBe('storage_failed')
-  expect(records.items.size).toBe(0)
-  isBroken = false
-  await session.signOut()
-})
-
 test('a session that has not read its record removes it also if the first read and the first removal fail', async () => {
   const { clock, service, realm } = sessionRig()
   const records = sharedRecords()

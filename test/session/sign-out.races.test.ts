@@ -19,64 +19,6 @@ describe('sign-out in another realm', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('during a refresh: the store stays empty and the late tokens are dropped', async () => {
-    const { clock, here, there, service, records } = twoRealms()
-    await here.session.signIn(service.issue())
-    await there.session.ready()
-    clock.advance(hour)
-    const release = service.hold()
-    const call = codeOf(here.session.getAccessToken())
-    await flush()
-    const out = there.session.signOut()
-    await flush()
-    expect(records.items.size).toBe(0)
-    release()
-    expect(await call).toBe('login_required')
-    await out
-    expect(records.items.size).toBe(0)
-    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
-  })
-
-  test.each([
-    ['only a later call here reads that', 'signed-in'],
-    ['a resume here reads that during the write', 'signed-out'],
-  ])(
-    'the record is removed again if a sign-out elsewhere comes between the last read and the write of a refresh, and %s',
-    async (_, after) => {
-      const { clock, service, realm } = sessionRig()
-      const records = sharedRecords()
-      let pause: (() => void) | undefined
-      let pausing = false
-      const step = (operation: string): Promise<void> =>
-        pausing && operation === 'setItem'
-          ? new Promise((resolve) => {
-              pause = resolve
-            })
-          : Promise.resolve()
-      const here = realm({ storage: records.handle({ step }) })
-      const there = realm({ storage: records.handle() })
-      await here.session.signIn(service.issue())
-      await there.session.ready()
-      clock.advance(hour)
-      pausing = true
-      const call = codeOf(here.session.getAccessToken())
-      await flush()
-      await flush()
-      expect(pause).toBeDefined()
-      const out = there.session.signOut()
-      await flush()
-      expect(records.items.size).toBe(0)
-      if (after === 'signed-out') await here.session.resume()
-      pause?.()
-      await out
-      await call
-      expect({ status: here.session.state.status, stored: records.items.size }).toEqual({ status: after, stored: 0 })
-      clock.advance(1_000)
-      expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
-      expect(await codeOf(there.session.getAccessToken())).toBe('login_required')
-    },
-  )
-
   test('the same where the lock is not acquired within 20 s: removed once more without it', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
@@ -114,36 +56,6 @@ describe('sign-out in another realm', () => {
     await time.until(call)
   })
 
-  test('a read that fails once behind the lock does not make a sign-out remove the sign-in that came meanwhile', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const writes: (() => void)[] = []
-    let isBroken = false
-    const slow = async (operation: string): Promise<void> => {
-      if (operation === 'setItem') await new Promise<void>((resolve) => void writes.push(resolve))
-    }
-    const broken = async (operation: string): Promise<void> => {
-      if (!isBroken || operation !== 'getItem') return
-      isBroken = false
-      throw new Error('no answer')
-    }
-    const here = realm({ storage: records.handle({ step: broken }) })
-    const there = realm({ storage: records.handle({ step: slow }) })
-    await here.session.signIn(service.issue())
-    const next = service.issue()
-    const signedIn = there.session.signIn(next)
-    await flush()
-    const out = here.session.signOut()
-    await flush()
-    expect(records.items.size).toBe(0)
-    isBroken = true
-    writes[0]?.()
-    await Promise.all([signedIn, out])
-    expect(records.record()).toMatchObject({ accessToken: next.accessToken })
-    clock.advance(1_000)
-    expect(await there.session.getAccessToken()).toBe(next.accessToken)
-  })
-
   test('what another realm signs in afterwards is followed, not removed', async () => {
     const { clock, here, there, service, records } = twoRealms()
     await here.session.signIn(service.issue())
@@ -156,114 +68,7 @@ describe('sign-out in another realm', () => {
   })
 })
 
-/** Writes wait, when `holding`, until they are let go; everything else happens at once. */
-function slowWrites() {
-  const rig = virtualTime()
-  const { service, realm } = sessionRig(rig.clock)
-  const records = sharedRecords()
-  const waiting: (() => void)[] = []
-  const state = { holding: false }
-  const step = (operation: string): Promise<void> =>
-    state.holding && operation === 'setItem'
-      ? new Promise((resolve) => void waiting.push(() => resolve()))
-      : Promise.resolve()
-  return { time: rig, service, records, waiting, state, here: realm({ storage: records.handle({ step }) }) }
-}
-
-describe('a write of a refresh that lands long after', () => {
-  test('a sign-out: the record goes at the next call, and no later start finds it', async () => {
-    const { time, service, records, waiting, state, here } = slowWrites()
-    await here.session.signIn(service.issue())
-    await time.pass(hour)
-    state.holding = true
-    const call = codeOf(here.session.getAccessToken())
-    await time.pass(6_000)
-    expect(waiting).toHaveLength(1)
-    await call
-    await here.session.signOut()
-    expect(records.items.size).toBe(0)
-    waiting[0]?.()
-    await flush()
-    expect(records.items.size).toBe(1)
-    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
-    await flush()
-    expect(records.items.size).toBe(0)
-    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
-  })
-
-  test('a new sign-in: that one goes on and is written again', async () => {
-    const { time, service, records, waiting, state, here } = slowWrites()
-    await here.session.signIn(service.issue())
-    await time.pass(hour)
-    state.holding = true
-    const call = codeOf(here.session.getAccessToken())
-    await time.pass(6_000)
-    await call
-    state.holding = false
-    const next = service.issue()
-    await here.session.signIn(next)
-    waiting[0]?.()
-    await flush()
-    expect(records.record()?.accessToken).not.toBe(next.accessToken)
-    for (let calls = 0; calls < 3; calls++) {
-      await time.pass(6_000)
-      expect(await here.session.getAccessToken()).toBe(next.accessToken)
-    }
-    await flush()
-    expect(records.record()?.accessToken).toBe(next.accessToken)
-    expect(here.eventsOf('session_ended')).toEqual([])
-  })
-})
-
 describe('until a sign-out has removed what it found', () => {
-  test('a record this object had not read is not handed out, at once or later', async () => {
-    const { service, realm } = sessionRig()
-    const records = sharedRecords()
-    await realm({ storage: records.handle() }).session.signIn(service.issue())
-    const { session, told } = realm({ storage: records.handle() })
-    const out = session.signOut()
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    await out
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    expect(told).toEqual(['signed-out signed_out'])
-    expect(records.items.size).toBe(0)
-  })
-
-  test('nor one that was read before its removal and arrives after it', async () => {
-    const { service, realm } = sessionRig()
-    const records = sharedRecords()
-    await realm({ storage: records.handle() }).session.signIn(service.issue())
-    const inner = records.handle()
-    const reads: (() => void)[] = []
-    let first = true
-    const { session, told } = realm({
-      storage: {
-        ...inner,
-        async getItem(key) {
-          // What the sign-out reads fails, so that it removes a record it knows nothing of.
-          if (first) {
-            first = false
-            throw new Error('disk')
-          }
-          const item = await inner.getItem(key)
-          await new Promise<void>((resolve) => void reads.push(resolve))
-          return item
-        },
-      },
-    })
-    const out = session.signOut()
-    const call = codeOf(session.getAccessToken())
-    await flush()
-    expect(records.items.size).toBe(0)
-    for (let turn = 0; turn < 3; turn++) {
-      for (const go of reads.splice(0)) go()
-      await flush()
-    }
-    await out
-    expect(await call).toBe('login_required')
-    expect(told).toEqual(['signed-out signed_out'])
-  })
-
   test('a record that could not be removed is looked at again by the next call', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()

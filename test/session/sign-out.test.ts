@@ -6,22 +6,6 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
 
-/** Starts a sign-out and returns when its first removal has ended and it waits for the lock. */
-async function signedOutWhileLocked() {
-  const { here, service, records } = twoRealms()
-  await here.session.signIn(service.issue())
-  const [name = ''] = records.items.keys()
-  const another = JSON.stringify({ ...records.record(), id: 'another' })
-  let unlock = (): void => {}
-  const held = new Promise<void>((resolve) => {
-    unlock = resolve
-  })
-  void records.handle().withLock?.(name, () => held)
-  const out = here.session.signOut()
-  await flush()
-  return { here, records, name, another, out, unlock: () => unlock() }
-}
-
 describe('sign-out', () => {
   test('works offline, twice, without a request: nothing is stored and calls fail typed', async () => {
     const { service, here, records } = twoRealms()
@@ -66,21 +50,6 @@ describe('sign-out', () => {
     expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
   })
 
-  test('leaves no timer behind, in the middle of a backoff', async () => {
-    const time = virtualTime()
-    const { service, realm } = sessionRig(time.clock)
-    const { session } = realm({ storage: sharedRecords().handle() })
-    await session.signIn(service.issue())
-    await time.pass(hour)
-    service.usually(() => new Response(null, { status: 503, headers: { 'retry-after': '9' } }))
-    const call = codeOf(session.getAccessToken())
-    await flush()
-    await session.signOut()
-    expect(await time.until(call)).toBe('login_required')
-    expect(time.pendingTimers).toBe(0)
-    expect(service.sent).toHaveLength(1)
-  })
-
   test('before the store was ever read removes the record too', async () => {
     const { here, there, service, records } = twoRealms()
     await here.session.signIn(service.issue())
@@ -118,35 +87,6 @@ describe('sign-out', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('one failed removal is made up for under the lock', async () => {
-    const { service, realm } = sessionRig()
-    const records = sharedRecords()
-    let failures = 0
-    const fault = (operation: string): void => {
-      if (operation === 'removeItem' && failures++ === 0) throw new Error('EBUSY')
-    }
-    const { session } = realm({ storage: records.handle({ fault }) })
-    await session.signIn(service.issue())
-    await session.signOut()
-    expect(records.items.size).toBe(0)
-  })
-
-  test('a removal that failed while nothing can be read is not reported as done', async () => {
-    const { service, realm } = sessionRig()
-    const records = sharedRecords()
-    let failing = false
-    let removals = 0
-    const fault = (operation: string): void => {
-      if (failing && (operation === 'getItem' || (operation === 'removeItem' && removals++ === 0)))
-        throw new Error('EIO')
-    }
-    const { session } = realm({ storage: records.handle({ fault }) })
-    await session.signIn(service.issue())
-    failing = true
-    const answer = await codeOf(session.signOut())
-    expect(records.items.size).toBe(answer === 'storage_failed' ? 1 : 0)
-  })
-
   test('removes what cannot be read', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
@@ -159,58 +99,6 @@ describe('sign-out', () => {
     failing = true
     await session.signOut()
     expect(records.items.size).toBe(0)
-  })
-
-  test('a sign-in right after it is not taken away again', async () => {
-    const { here, service, records } = twoRealms()
-    await here.session.signIn(service.issue())
-    const next = service.issue()
-    const [, signedIn] = [here.session.signOut(), here.session.signIn(next)]
-    await signedIn
-    await flush()
-    expect(records.record()).toMatchObject({ accessToken: next.accessToken })
-    expect(await here.session.getAccessToken()).toBe(next.accessToken)
-  })
-
-  test('the write of an earlier sign-in that is still under way does not outlive the sign-out', async () => {
-    const { service, realm } = sessionRig()
-    const records = sharedRecords()
-    const writes: (() => void)[] = []
-    const step = (operation: string): Promise<void> =>
-      operation === 'setItem' ? new Promise((resolve) => void writes.push(() => resolve())) : Promise.resolve()
-    const { session } = realm({ storage: records.handle({ step }) })
-    const first = session.signIn(service.issue())
-    await flush()
-    expect(writes).toHaveLength(1)
-    const second = session.signIn(service.issue())
-    await flush()
-    const out = session.signOut()
-    await flush()
-    writes[0]?.()
-    await Promise.allSettled([first, second, out])
-    await flush()
-    expect(writes).toHaveLength(1)
-    expect(records.items.size).toBe(0)
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-  })
-
-  test('a sign-out right after a sign-in that still waits has the last word', async () => {
-    const { here, service, records } = twoRealms()
-    await here.session.signIn(service.issue())
-    const { session } = here
-    await Promise.allSettled([session.signOut(), session.signIn(service.issue()), session.signOut()])
-    await flush()
-    expect(records.items.size).toBe(0)
-    expect(session.state.status).toBe('signed-out')
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-  })
-
-  test('leaves a record that it cannot read and that came after its first removal', async () => {
-    const { records, name, out, unlock } = await signedOutWhileLocked()
-    records.items.set(name, '{"v":1')
-    unlock()
-    await out
-    expect([...records.items.values()]).toEqual(['{"v":1'])
   })
 
   test('against storage that hangs settles within its bound and never leaves a local session', async () => {

@@ -2,7 +2,6 @@ import { memoryStorage } from 'agent-auth'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { faulty } from '../support/faulty-rig.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
-import { sharedRecords } from '../support/shared-records.ts'
 import { flush } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
@@ -19,35 +18,6 @@ describe('a record that vanishes', () => {
     await session.signIn(service.issue())
     clock.advance(hour)
     expect(service.familyOf(await session.getAccessToken())).toBe(2)
-  })
-
-  test('is noticed although a look during the sign-in saw no record yet', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const { session } = realm({ storage: records.handle({ step: () => flush() }) })
-    const tokens = service.issue()
-    const signedIn = session.signIn(tokens)
-    await Promise.resolve()
-    expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    await signedIn
-    for (let turn = 0; turn < 10; turn++) await flush()
-    records.items.clear()
-    clock.advance(1_000)
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    expect(session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
-  })
-
-  test('during a refresh: the result is dropped, and the store stays empty', async () => {
-    const { clock, service, session, records } = faulty('rejects')
-    await session.signIn(service.issue())
-    clock.advance(hour)
-    const release = service.hold()
-    const call = codeOf(session.getAccessToken())
-    await flush()
-    records.items.clear()
-    release()
-    expect(await call).toBe('login_required')
-    expect(records.items.size).toBe(0)
   })
 })
 
@@ -155,27 +125,6 @@ describe('a record that cannot be used', () => {
     expect([...records.items.values()]).toEqual([other])
     await session.signOut()
     expect([...records.items.values()]).toEqual([other])
-  })
-
-  test('an older revision of the same sign-in, as from a stale read, is not taken up again', async () => {
-    const { session, records, service, text } = await start()
-    const token = await session.getAccessToken({ forceRefresh: true })
-    records.put(text)
-    expect(await session.getAccessToken()).toBe(token)
-    const newer = await session.getAccessToken({ forceRefresh: true })
-    expect(new Set(service.sent).size).toBe(2)
-    expect(await session.getAccessToken()).toBe(newer)
-  })
-
-  test('the record of the previous sign-in is written over again if it comes back unchanged', async () => {
-    const { service, session, records, text } = await start()
-    await session.getAccessToken()
-    const next = service.issue()
-    await session.signIn(next)
-    records.put(text)
-    expect(await session.getAccessToken()).toBe(next.accessToken)
-    await flush()
-    expect(records.record()).toMatchObject({ accessToken: next.accessToken })
   })
 
   test('a store that parses what it reads gives the same session', async () => {

@@ -151,11 +151,6 @@ describe('what is stored', () => {
     await inner.setItem(name, await forge(key.key as Uint8Array))
     expect(await codeOf(Promise.resolve(storage.getItem(name)))).toBe('storage_failed')
   })
-
-  test('nothing stored stays nothing', async () => {
-    const { storage } = await sealed()
-    expect((await storage.getItem('other')) ?? null).toBeNull()
-  })
 })
 
 describe('keys', () => {
@@ -211,16 +206,6 @@ describe('keys', () => {
       expect(await encryptedStorage(inner, { keys: [{ id: 'a', key: text }] }).getItem(name)).toBe('x')
   })
 
-  test('the caller’s bytes may be wiped afterwards', async () => {
-    const inner = memoryStorage()
-    const { id, key } = newKey('a')
-    const storage = encryptedStorage(inner, { keys: [{ id, key }] })
-    const kept = Uint8Array.from(key as Uint8Array)
-    ;(key as Uint8Array).fill(0)
-    await storage.setItem(name, 'value')
-    expect(await encryptedStorage(inner, { keys: [{ id, key: kept }] }).getItem(name)).toBe('value')
-  })
-
   test('an old key opens, and the next write seals with the newest', async () => {
     const { inner, key, value } = await sealed()
     const next = newKey('b')
@@ -242,17 +227,6 @@ describe('under a session', () => {
     const stored = (): string => [...records.items.values()][0] ?? ''
     return { ...rig, records, storage, tokens, stored }
   }
-
-  test('a rotated key: the session lives, and a refresh seals again', async () => {
-    const [old, next] = [newKey('old'), newKey('next')]
-    const { clock, service, realm, storage, tokens } = await signedIn([old])
-    const { session } = realm({ storage: storage([next, old]) })
-    expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    clock.advance(3_600_000)
-    const token = await session.getAccessToken()
-    expect(await realm({ storage: storage([next]) }).session.getAccessToken()).toBe(token)
-    expect(service.sent).toHaveLength(1)
-  })
 
   test('a wrong key: typed, never signed out, and the record is untouched', async () => {
     const { realm, storage, stored, tokens, service } = await signedIn([newKey('a')])
@@ -295,20 +269,5 @@ describe('under a session', () => {
     expect(await realm({ storage: storage(keys) }).session.getAccessToken()).toBe(next.accessToken)
     await realm({ storage: storage([newKey('c')]) }).session.signOut()
     expect(records.items.size).toBe(0)
-  })
-
-  test('the inner storage’s lock is kept: one refresh over two handles', async () => {
-    const keys = [newKey('a')]
-    const { clock, service, realm, storage } = await signedIn(keys)
-    const [one, two] = [realm({ storage: storage(keys) }), realm({ storage: storage(keys) })]
-    clock.advance(3_600_000)
-    const [first, second] = await Promise.all([one.session.getAccessToken(), two.session.getAccessToken()])
-    expect(second).toBe(first)
-    expect(service.sent).toHaveLength(1)
-  })
-
-  test('an inner storage without a lock stays one without', () => {
-    const inner = sharedRecords().handle({ lock: false })
-    expect(encryptedStorage(inner, { keys: [newKey('a')] })).not.toHaveProperty('withLock')
   })
 })

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { keepLease, type Lease, type LeaseTable, takeLease } from '../../src/storage/shared/lease.ts'
-import { leasedStorage } from '../../src/storage/shared/leased-storage.ts'
 import { codeOf } from '../support/session-rig.ts'
 import { flush, type VirtualTime, virtualTime } from '../support/virtual-time.ts'
 
@@ -49,17 +48,6 @@ describe('taking a lease', () => {
     expect(time.nowMs()).toBeLessThanOrEqual(8_375)
     expect(table.asked.length).toBeGreaterThan(20)
     expect(table.asked.length).toBeLessThan(100)
-  })
-
-  test('asks again after a pause that doubles up to 250 ms, of which at least a half is waited', async () => {
-    const time = virtualTime()
-    // Zero as the random number halves each pause.
-    const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array)
-    onTestFinished(() => random.mockRestore())
-    const askedAtMs: number[] = []
-    const acquire = async (): Promise<boolean> => askedAtMs.push(time.nowMs()) === 8
-    await time.until(takeLease({ ...leaseTable(time), acquire }, lease, undefined))
-    expect(askedAtMs).toEqual([0, 5, 15, 35, 75, 155, 280, 405])
   })
 
   test('ends as aborted when the signal fires, and asks no more', async () => {
@@ -139,19 +127,6 @@ describe('keeping a lease', () => {
     expect(table.asked).toEqual(['acquire', 'renew', 'renew'])
   })
 
-  test('goes on when the database did not answer for a while', async () => {
-    const time = virtualTime()
-    const table = leaseTable(time)
-    await takeLease(table, lease, undefined)
-    const stop = keepLease(table, lease)
-    table.broken = true
-    await time.pass(4_000)
-    table.broken = false
-    await time.pass(8_000)
-    expect(table.endsMs).toBeGreaterThan(time.nowMs())
-    stop()
-  })
-
   test('a turn that never ends keeps its lease for 98 s at most', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
@@ -159,43 +134,6 @@ describe('keeping a lease', () => {
     keepLease(table, lease)
     await time.pass(200_000)
     expect(table.endsMs).toBe(98_000)
-    expect(time.pendingTimers).toBe(0)
-  })
-
-  test('a turn that is over is not kept, also when it could not be given back', async () => {
-    const time = virtualTime()
-    const table = leaseTable(time)
-    const storage = leasedStorage({
-      ...table,
-      release: () => Promise.reject(new Error('ECONNREFUSED')),
-      read: async () => null,
-      write: async () => true,
-      remove: async () => true,
-      removeIf: async () => true,
-      reasonOf: () => undefined,
-    })
-    expect(await time.until(storage.withLock('name', async () => 'ran'))).toBe('ran')
-    await time.pass(10_000)
-    expect(table.asked).toEqual(['acquire'])
-  })
-
-  test('stopping while a renewal is on its way starts no further one', async () => {
-    const time = virtualTime()
-    const table = leaseTable(time)
-    await takeLease(table, lease, undefined)
-    let answer = (): void => {}
-    const slow = {
-      ...table,
-      renew: (): Promise<boolean> =>
-        new Promise((resolve) => {
-          answer = () => resolve(true)
-        }),
-    }
-    const stop = keepLease(slow, lease)
-    await time.pass(2_000)
-    stop()
-    answer()
-    await flush()
     expect(time.pendingTimers).toBe(0)
   })
 })

@@ -151,12 +151,6 @@ describe('records', () => {
     expect(database.records.size).toBe(0)
   })
 
-  test('a removal without a lock of what is not there ends after one read', async () => {
-    database.before = () => expect(database.asked.length).toBeLessThan(2)
-    await storage.removeItem('key')
-    expect(database.asked).toEqual([['read', 'key', 'primary']])
-  })
-
   test('a removal without a lock that was given up removes nothing later', async () => {
     await storage.setItem('key', 'old')
     let answer = (): void => {}
@@ -202,31 +196,6 @@ describe('the lock', () => {
     expect(database.asked[0]).toEqual(['acquire', { name: 'name', owner: owners[0] }, 8_000])
     expect(operations()).toEqual(['acquire', 'release', 'acquire', 'release'])
     expect(time.pendingTimers).toBe(0)
-  })
-
-  test('is released after a task that fails, whose error comes through', async () => {
-    const bug = new TypeError('of the task')
-    const work = storage.withLock('name', () => Promise.reject(bug))
-    await expect(work).rejects.toBe(bug)
-    expect(database.owner).toBeUndefined()
-  })
-
-  test('the result of a task counts, even if the release fails', async () => {
-    database.before = (operation) => (operation === 'release' ? Promise.reject(new Error('down')) : undefined)
-    expect(await storage.withLock('name', async () => 'result')).toBe('result')
-  })
-
-  test('is asked for by one task of this process at a time', async () => {
-    let end = (): void => {}
-    const ended = new Promise<void>((resolve) => {
-      end = resolve
-    })
-    const both = [storage.withLock('name', () => ended), storage.withLock('name', async () => {})]
-    await flush()
-    expect(operations()).toEqual(['acquire'])
-    end()
-    await Promise.all(both)
-    expect(operations()).toEqual(['acquire', 'release', 'acquire', 'release'])
   })
 
   test('a waiter whose signal fires gets its reason, and its task never runs', async () => {
@@ -290,11 +259,6 @@ describe('an error of the database', () => {
     expect(failure.message).not.toContain('the record')
   })
 
-  test('that is storage_failed already stays as it is', async () => {
-    const own = new AgentAuthError('storage_failed', 'It says more.')
-    expect(await fails(own)).toBe(own)
-  })
-
   test('no answer within 2.75 s is storage_failed', async () => {
     database.before = () => new Promise(() => {})
     expect((await errorOf(storage.setItem('key', 'value'))).message).toContain('(timeout)')
@@ -319,10 +283,5 @@ describe('ready', () => {
   test('a database that gives no lease is not ready', async () => {
     database.owner = 'another'
     expect(await errorOf(storage.ready())).toMatchObject({ code: 'storage_failed', retryable: true })
-  })
-
-  test.each(['read', 'release'] as const)('a database that refuses to %s is not ready', async (refused) => {
-    database.before = (operation) => (operation === refused ? Promise.reject(new Error('read only')) : undefined)
-    expect(await errorOf(storage.ready())).toMatchObject({ code: 'storage_failed' })
   })
 })

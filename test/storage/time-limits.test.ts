@@ -67,23 +67,6 @@ describe('a task under the lock of a storage', () => {
     expect(order).toEqual(['name', 'ran', 'released'])
   })
 
-  test('has no time limit once it runs, and its result still waits for the release', async () => {
-    const work = run(
-      (_, task) => task().then(() => new Promise((resolve) => setTimeout(resolve, 1_000))),
-      () => new Promise((resolve) => setTimeout(resolve, 60_000, 'late')),
-    )
-    expect({ result: await time.until(work), nowMs: time.nowMs() }).toEqual({ result: 'late', nowMs: 61_000 })
-  })
-
-  test('its own error comes through, of whichever kind it is', async () => {
-    const bug = new TypeError('of the task')
-    const work = run(
-      (_, task) => task(),
-      () => Promise.reject(bug),
-    )
-    await expect(work).rejects.toBe(bug)
-  })
-
   test('never runs if the lock comes after the wait, of which the storage is told', async () => {
     let lateTask: Task = async () => {}
     let signal: AbortSignal | undefined
