@@ -171,26 +171,6 @@ describe('a request', () => {
     expect((await send(`${origin}/callback/done`)).status).toBe(200)
     expect(await settled).toEqual(signedIn)
   })
-
-  test('that comes before the login has its URL ends with a closed connection', async () => {
-    holdTimers()
-    const digest = deferred<string>()
-    const original = crypto.subtle.digest
-    const spy = vi.spyOn(crypto.subtle, 'digest').mockImplementation(async (...given) => {
-      await digest.promise
-      return Reflect.apply(original, crypto.subtle, given)
-    })
-    onTestFinished(() => spy.mockRestore())
-    const port = await freePort()
-    const login = started(configWith(), { ports: [port] })
-    await expect.poll(() => spy.mock.calls.length).toBe(1)
-    await expect(send(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'ECONNRESET' })
-    digest.resolve('')
-    const { settled, callback, origin } = await login
-    await send(callback)
-    await send(`${origin}/callback/done`)
-    expect(await settled).toEqual(signedIn)
-  })
 })
 
 test('a request for the tokens ends at its own time limit, although the login still waits for the browser', async () => {
@@ -207,19 +187,6 @@ test('a request for the tokens ends at its own time limit, although the login st
   expect(signals.map((signal) => signal?.aborted)).toEqual([true])
   await vi.advanceTimersByTimeAsync(lastPageMs)
   expect(await settled).toBe('exchange_interrupted')
-})
-
-test('a terminal is never switched to raw mode, in which Ctrl-C would not reach the process', async () => {
-  const modes: boolean[] = []
-  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (mode: boolean) => modes.push(mode) })
-  const stop = new AbortController()
-  const login = codeOf(
-    signInWithLoopback(configWith(), { terminal: { input, output: new PassThrough() }, signal: stop.signal }),
-  )
-  await expect.poll(() => input.listenerCount('data') + input.listenerCount('readable')).toBeGreaterThan(0)
-  stop.abort()
-  expect(await login).toBe('aborted')
-  expect(modes).toEqual([])
 })
 
 test('a signal that has fired opens nothing', async () => {
