@@ -68,7 +68,114 @@ describe('sign-out in another realm', () => {
   })
 })
 
+/** Writes wait, when `holding`, until they are let go; everything else happens at once. */
+function slowWrites() {
+  const rig = virtualTime()
+  const { service, realm } = sessionRig(rig.clock)
+  const records = sharedRecords()
+  const waiting: (() => void)[] = []
+  const state = { holding: false }
+  const step = (operation: string): Promise<void> =>
+    state.holding && operation === 'setItem'
+      ? new Promise((resolve) => void waiting.push(() => resolve()))
+      : Promise.resolve()
+  return { time: rig, service, records, waiting, state, here: realm({ storage: records.handle({ step }) }) }
+}
+
+describe('a write of a refresh that lands long after', () => {
+  test('a sign-out: the record goes at the next call, and no later start finds it', async () => {
+    const { time, service, records, waiting, state, here } = slowWrites()
+    await here.session.signIn(service.issue())
+    await time.pass(hour)
+    state.holding = true
+    const call = codeOf(here.session.getAccessToken())
+    await time.pass(6_000)
+    expect(waiting).toHaveLength(1)
+    await call
+    await here.session.signOut()
+    expect(records.items.size).toBe(0)
+    waiting[0]?.()
+    await flush()
+    expect(records.items.size).toBe(1)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+    await flush()
+    expect(records.items.size).toBe(0)
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+  })
+
+  test('a new sign-in: that one goes on and is written again', async () => {
+    const { time, service, records, waiting, state, here } = slowWrites()
+    await here.session.signIn(service.issue())
+    await time.pass(hour)
+    state.holding = true
+    const call = codeOf(here.session.getAccessToken())
+    await time.pass(6_000)
+    await call
+    state.holding = false
+    const next = service.issue()
+    await here.session.signIn(next)
+    waiting[0]?.()
+    await flush()
+    expect(records.record()?.accessToken).not.toBe(next.accessToken)
+    for (let calls = 0; calls < 3; calls++) {
+      await time.pass(6_000)
+      expect(await here.session.getAccessToken()).toBe(next.accessToken)
+    }
+    await flush()
+    expect(records.record()?.accessToken).toBe(next.accessToken)
+    expect(here.eventsOf('session_ended')).toEqual([])
+  })
+})
+
 describe('until a sign-out has removed what it found', () => {
+  test('a record this object had not read is not handed out, at once or later', async () => {
+    const { service, realm } = sessionRig()
+    const records = sharedRecords()
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    const { session, told } = realm({ storage: records.handle() })
+    const out = session.signOut()
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    await out
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(told).toEqual(['signed-out signed_out'])
+    expect(records.items.size).toBe(0)
+  })
+
+  test('nor one that was read before its removal and arrives after it', async () => {
+    const { service, realm } = sessionRig()
+    const records = sharedRecords()
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    const inner = records.handle()
+    const reads: (() => void)[] = []
+    let first = true
+    const { session, told } = realm({
+      storage: {
+        ...inner,
+        async getItem(key) {
+          // What the sign-out reads fails, so that it removes a record it knows nothing of.
+          if (first) {
+            first = false
+            throw new Error('disk')
+          }
+          const item = await inner.getItem(key)
+          await new Promise<void>((resolve) => void reads.push(resolve))
+          return item
+        },
+      },
+    })
+    const out = session.signOut()
+    const call = codeOf(session.getAccessToken())
+    await flush()
+    expect(records.items.size).toBe(0)
+    for (let turn = 0; turn < 3; turn++) {
+      for (const go of reads.splice(0)) go()
+      await flush()
+    }
+    await out
+    expect(await call).toBe('login_required')
+    expect(told).toEqual(['signed-out signed_out'])
+  })
+
   test('a record that could not be removed is looked at again by the next call', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()

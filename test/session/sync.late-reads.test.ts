@@ -1,7 +1,7 @@
 import type { Session, TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { setUp, tokens, turn } from '../support/one-session.ts'
-import { sessionRig } from '../support/session-rig.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
 
 /** A storage of which one read can be held: it then gives what stood there when it began, or when it ends. */
 function holding(moment: 'begin' | 'end') {
@@ -28,6 +28,33 @@ function holding(moment: 'begin' | 'end') {
 }
 
 describe('sign-in and sign-out', () => {
+  test('a reading begun before the sign-in does not end it', async () => {
+    const { storage, items, settle, holdNextRead, release } = holding('begin')
+    const { session } = setUp({ storage })
+    holdNextRead()
+    const ready = session.ready()
+    const mine = tokens()
+    await session.signIn(mine)
+    release()
+    await ready
+    await settle()
+    expect(await session.getAccessToken()).toBe(mine.accessToken)
+    expect(items.size).toBe(1)
+  })
+
+  test('a sign-in during the first read of a sign-out is not removed by that sign-out', async () => {
+    const { storage, settle, holdNextRead, release } = holding('begin')
+    const { session } = setUp({ storage })
+    await session.signIn(tokens())
+    holdNextRead()
+    const mine = tokens()
+    const both = Promise.all([session.signOut(), session.signIn(mine)])
+    await settle()
+    release()
+    await both
+    expect(await codeOf(setUp({ storage }).session.getAccessToken())).toEqual({ resolved: mine.accessToken })
+  })
+
   test('a listener of events finds the session ended, and may sign out again', async () => {
     const seen: string[] = []
     let session: Session | undefined
@@ -65,6 +92,39 @@ describe('sign-in and sign-out', () => {
       expect(await session.getAccessToken()).toBe(good.accessToken)
     },
   )
+})
+
+test('a read that began before the session ended changes nothing after it, and no further read follows', async () => {
+  const { storage, items, settle, holdNextRead, release } = holding('begin')
+  const operations: string[] = []
+  const noted: TokenStorage = {
+    ...storage,
+    getItem(key) {
+      operations.push('getItem')
+      return storage.getItem(key)
+    },
+  }
+  const { realm, service } = sessionRig()
+  const { session } = realm({ storage: noted })
+  await session.signIn(service.issue())
+  const answer = service.hold()
+  const call = codeOf(session.getAccessToken({ forceRefresh: true }))
+  await settle()
+  holdNextRead()
+  const resumed = session.resume()
+  await settle()
+  // Another process signs out, which the refresh sees before the reading ends.
+  items.clear()
+  answer()
+  expect(await call).toBe('login_required')
+  operations.length = 0
+  release()
+  await resumed
+  await settle()
+  expect({ operations, state: session.state }).toEqual({
+    operations: [],
+    state: { status: 'signed-out', reason: 'store_lost' },
+  })
 })
 
 describe('the age of a reading', () => {
