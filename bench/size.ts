@@ -28,9 +28,9 @@ const core = [
 
 /** What a set should take, and what it may take until then: bytes, compressed with brotli. A ceiling only goes down. */
 const budgets: Readonly<Record<string, { readonly most: number; readonly ceiling: number }>> = {
-  'core: login, session, bearer': { most: 15_000, ceiling: 17_700 },
-  'agent-auth/browser': { most: 19_000, ceiling: 22_500 },
-  'agent-auth/api': { most: 5_100, ceiling: 5_100 },
+  'core: login, session, bearer': { most: 15_000, ceiling: 16_200 },
+  'agent-auth/browser': { most: 19_000, ceiling: 20_900 },
+  'agent-auth/api': { most: 4_800, ceiling: 4_800 },
   'agent-auth/backend/client': { most: 1_500, ceiling: 1_500 },
 }
 

@@ -18,7 +18,6 @@ import type {
 } from './resources.ts'
 import { checkSearch, type LlmModelSearch, type ParentAgentSearch, type SearchOptions, searchBody } from './search.ts'
 import { type AllRows, allRows, type LoadPage } from './search-all.ts'
-import { hasContextVariables, hasItems, isFound } from './shapes.ts'
 
 /** The rows of a page at most. Specification section 8. */
 const maxPageRows = 250
@@ -111,4 +110,21 @@ function searches<Row extends { id: number }, Search extends SearchOptions<strin
       return allRows(load, { limit, offset, maxRows, signal: options.signal })
     },
   }
+}
+
+type Data = Readonly<Record<string, unknown>>
+
+/** Returns whether `data` is that of a search. Paging depends on `count` and on the `id` of each row. */
+function isFound(data: Data): boolean {
+  return hasItems(data) && Number.isSafeInteger(data.count)
+}
+
+/** Returns whether `data` has rows, each with an `id`. */
+function hasItems({ items }: Data): boolean {
+  return Array.isArray(items) && items.every((row: unknown) => Number.isSafeInteger(Object(row).id))
+}
+
+/** Returns whether `data` is that of the context variables, which may leave them out. */
+function hasContextVariables({ context_variables: groups }: Data): boolean {
+  return groups === undefined || (Array.isArray(groups) && groups.every((group) => Object(group) === group))
 }

@@ -61,7 +61,6 @@ describe('an error that is not of this library', () => {
     else clock.advance(2_000)
     isArming = true
     expect(await codeOf(here.session.getAccessToken({ forceRefresh: true }))).toBe(mistake)
-    expect(here.eventsOf('storage_degraded')).toEqual([])
     expect(here.session.state.status).toBe('signed-in')
   })
 
