@@ -238,6 +238,30 @@ describe('a wall clock that is wrong', () => {
     expect(service.sent).toHaveLength(1)
   })
 
+  test('a jump during the refresh itself makes the new token neither spent nor immortal', async () => {
+    for (const skewMs of skews) {
+      const { clock, service, realm } = sessionRig()
+      const { session } = realm({ storage: sharedRecords().handle() })
+      await session.signIn(service.issue())
+      clock.advance(hour)
+      service.answer(() => {
+        clock.jumpWall(skewMs)
+        return json(200, { access_token: word('access'), refresh_token: word('refresh'), expires_in: 3_600 })
+      })
+      const token = await session.getAccessToken()
+      clock.advance(50 * minute)
+      expect(await session.getAccessToken()).toBe(token)
+      expect(service.sent).toHaveLength(1)
+      // A jump ahead counts as the longest refresh: a request of a minute and two operations of five seconds.
+      service.usually('unreachable')
+      clock.advance(10 * minute - (skewMs > 0 ? 70 * second : 0) - 1)
+      expect(await session.getAccessToken()).toBe(token)
+      expect(service.sent).toHaveLength(2)
+      clock.advance(1)
+      expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
+    }
+  })
+
   test.each(skews)('a JWT of a service whose clock is %i ms off lives as long as it says', async (skewMs) => {
     const { clock, service, realm } = sessionRig(undefined, { lifeS: null })
     const { session } = realm()
