@@ -31,7 +31,7 @@ const budgets: Readonly<Record<string, { readonly most: number; readonly ceiling
   'core: login, session, bearer': { most: 15_000, ceiling: 16_200 },
   'agent-auth/browser': { most: 19_000, ceiling: 20_900 },
   'agent-auth/api': { most: 4_800, ceiling: 4_800 },
-  'agent-auth/backend/client': { most: 1_500, ceiling: 1_500 },
+  'agent-auth/backend/client': { most: 1_500, ceiling: 1_510 },
 }
 
 interface Bundle {
