@@ -27,7 +27,7 @@ export class App {
   readonly text = (error: unknown): string => userText(error).text
 }
 
-@Component({ template: `{{ models.value() ? models.value()?.data?.count + ' models' : '' }}` })
+@Component({ template: `{{ models.hasValue() ? models.value().data.count + ' models' : '' }}` })
 export class Models {
   private readonly user = inject(Auth)
   // Asked again for each user, and empty without one.
