@@ -65,7 +65,7 @@ export interface Backend {
 export function createBackend(options: BackendOptions): Backend {
   const context = backendContext(options)
   const { basePath, origin } = context
-  const own = new Map<string, OwnRoute>([
+  const own = new Map([
     [`${basePath}/login`, { method: 'GET', serve: login }],
     [`${basePath}/callback`, { method: 'GET', serve: callback }],
     [`${basePath}/session`, { method: 'GET', serve: session }],
@@ -108,11 +108,6 @@ export function createBackend(options: BackendOptions): Backend {
     endSessionsOf: (subject) => endSessionsOf(context, subject),
     endAll: () => endAll(context),
   })
-}
-
-interface OwnRoute {
-  readonly method: string
-  readonly serve: (context: BackendContext, request: Request) => Promise<Response>
 }
 
 /** Returns the response to a request with another method than that of the route. RFC 9110 section 15.5.6. */

@@ -137,9 +137,7 @@ export async function readSessionCookie(
 }
 
 /** `crypto.hash` of Node 20.12 and later. It is declared here, because the types of other platforms do not have it. */
-interface NodeCrypto {
-  hash?(algorithm: 'sha256', text: string, encoding: 'base64url'): string
-}
+type NodeCrypto = { hash?(algorithm: 'sha256', text: string, encoding: 'base64url'): string }
 
 /** Returns the SHA-256 of a text in base64url. Web Crypto waits for another thread, the function of Node does not. */
 async function sha256(text: string): Promise<string> {

@@ -57,7 +57,6 @@ export interface BackendClient extends BackendClientSession {
  */
 export function createBackendClient(options: BackendClientOptions = {}): BackendClient {
   const { basePath = '/auth' } = known(options, 'basePath')
-  if (basePath[0] !== '/') invalid('basePath must be like /auth')
   // Absolute URLs, because a page may have a <base href>. A server has no location, so `base` is of no use there.
   const origin = globalThis.location?.origin
   const base = origin + basePath

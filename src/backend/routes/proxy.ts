@@ -8,7 +8,7 @@ import { crossSite, passesCsrfChecks } from '../csrf.ts'
 import { causeOf } from '../error-cause.ts'
 import type { ProxiedEvent, ProxyRefusal } from '../events.ts'
 import { type ProxyMatch, type ProxyRoute, queryOf } from '../proxy/allowed-routes.ts'
-import { drainBody, type Progress, relayBody, requestBody } from '../proxy/bodies.ts'
+import { type BodyOptions, drainBody, type Progress, relayBody, requestBody } from '../proxy/bodies.ts'
 import { type Forwarded, failedResponse, lateResponse, leftResponse, unusableBodyResponse } from '../proxy/failures.ts'
 import { requestHeaders, requirePassable, responseHeaders } from '../proxy/headers.ts'
 import { type ErrorBody, errorResponse, withPrivateHeaders } from '../responses.ts'
@@ -17,17 +17,10 @@ import { apiFetch, type LiveSession } from '../sessions/live-sessions.ts'
 /** A response that takes no longer arrives as a whole, also if its session ends meanwhile. */
 const shortResponseMs = 1_000
 
-// `origin_forbidden` also stands for a URL to which the token must not go.
-const invalidPath: ErrorBody = {
-  code: 'origin_forbidden',
-  message:
-    'A path parameter is invalid. It must be one segment without / \\ ; % ? # or control characters, and not only dots.',
-}
-
-const unlistedQuery: ErrorBody = {
-  code: 'origin_forbidden',
-  message: 'A query parameter is not allowed for this route. Remove it, or list its name in query of the route.',
-}
+const invalidPath =
+  'A path parameter is invalid. It must be one segment without / \\ ; % ? # or control characters, and not only dots.'
+const unlistedQuery =
+  'A query parameter is not allowed for this route. Remove it, or list its name in query of the route.'
 
 /** A request that passed the checks of the proxy. */
 interface ProxyCall {
@@ -67,9 +60,9 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     return { refusal, response: errorResponse(status, error) }
   }
   if (!passesCsrfChecks(request, context.origin)) return refuse('cross_site', 403, crossSite)
-  if (path === undefined) return refuse('path', 400, invalidPath)
+  if (path === undefined) return refuse('path', 400, { code: 'origin_forbidden', message: invalidPath })
   const query = queryOf(route, new URL(request.url).search)
-  if (query === undefined) return refuse('query', 400, unlistedQuery)
+  if (query === undefined) return refuse('query', 400, { code: 'origin_forbidden', message: unlistedQuery })
   const { key } = await readSessionCookie(context, request)
   if (key === undefined) {
     const message = `No user is signed in. Start a login at ${context.basePath}/login.`
@@ -137,15 +130,10 @@ async function requireUser({ session }: LiveSession): Promise<void> {
   if (status !== 'signed-in') throw loginRequired()
 }
 
-interface Sending {
-  readonly signal: AbortSignal
-  readonly progress: Progress
-}
-
 async function send(
   context: BackendContext,
   { request, route, live, target }: ProxyCall,
-  { signal, progress }: Sending,
+  { signal, progress }: Omit<BodyOptions, 'maxBytes'>,
 ): Promise<Response> {
   progress.awaits.add('body')
   const body = await requestBody(request, { signal, maxBytes: route.maxBodyBytes, progress })

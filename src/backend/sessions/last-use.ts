@@ -10,12 +10,11 @@ const notesPerIdleTime = 10
 const maxNoteWaitMs = 1_000
 const maxRememberedUses = 10_000
 
-interface Known {
-  /** The last use, whether or not the storage took its note: a storage that takes no writes must not end a session in use. */
-  readonly usedMs: number
-  /** The last use that was noted, or that the storage has. */
-  readonly notedMs: number
-}
+/**
+ * `usedMs`: the last use, whether or not the storage took its note, because a storage that takes no writes must not end a session in use.
+ * `notedMs`: the last use that was noted, or that the storage has.
+ */
+type Known = { readonly usedMs: number; readonly notedMs: number }
 
 /**
  * When each session was used last, for all processes, by the names of their records. A session that was not used for `idleMs` is

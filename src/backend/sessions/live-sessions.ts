@@ -8,6 +8,8 @@ import type { Tokens } from '../../tokens.ts'
 
 const maxUnusedSessions = 1_000
 
+type Uses = { note(name: string): unknown }
+
 /** A session in the memory of this process. */
 export type LiveSession = ReturnType<typeof open>
 
@@ -17,11 +19,7 @@ export type LiveSession = ReturnType<typeof open>
  */
 export type LiveSessions = ReturnType<typeof liveSessions>
 
-export function liveSessions(
-  config: AuthConfig,
-  storage: TokenStorage,
-  uses?: { note(name: string): unknown } | undefined,
-) {
+export function liveSessions(config: AuthConfig, storage: TokenStorage, uses?: Uses | undefined) {
   const entries = new Map<string, LiveSession>()
   /** Sessions without users, least recently used first. */
   const unused = new Set<string>()
@@ -75,12 +73,7 @@ export function liveSessions(
   }
 }
 
-interface OpenOptions {
-  readonly key: string
-  readonly uses: { note(name: string): unknown } | undefined
-}
-
-function open(config: AuthConfig, storage: TokenStorage, { key, uses }: OpenOptions) {
+function open(config: AuthConfig, storage: TokenStorage, { key, uses }: { key: string; uses: Uses | undefined }) {
   const { session, memory } = openSession(config, { storage, key })
   const name = sessionName(config, key)
   return {
@@ -116,16 +109,14 @@ function isForgettable({ session }: LiveSession): boolean {
   return status !== 'signed-in' && reason !== 'expired' && reason !== 'signed_out'
 }
 
-interface ApiTarget {
-  readonly config: AuthConfig
-  readonly injectedFetch: typeof fetch | undefined
-}
-
 /**
  * Returns the `fetch` of a session, for the proxy and for server code. It calls URLs under `baseUrl`, and rejects with
  * `origin_forbidden` for any different one.
  */
-export function apiFetch({ config, injectedFetch }: ApiTarget, source: AccessTokenSource): typeof fetch {
+export function apiFetch(
+  { config, injectedFetch }: { config: AuthConfig; injectedFetch: typeof fetch | undefined },
+  source: AccessTokenSource,
+): typeof fetch {
   const { baseUrl, allowHttpHosts } = config
   const send = injectedFetch && withoutRequests(injectedFetch)
   return createBearerFetch(source, { baseUrl, allowHttpHosts, fetch: send, elsewhere: 'reject' })
