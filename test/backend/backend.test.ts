@@ -31,22 +31,6 @@ describe('a login through the backend', () => {
     ])
   })
 
-  test.each([
-    [400, ['callback_malformed', 'state_mismatch', 'flow_not_found', 'flow_expired', 'already_handled']],
-    [400, ['login_failed', 'issuer_mismatch', 'grant_rejected']],
-    [401, ['login_required', 'session_ended']],
-    [403, ['login_denied']],
-    [503, ['storage_failed', 'temporarily_unavailable', 'timeout', 'lock_timeout', 'session_changed', 'aborted']],
-    [503, ['exchange_interrupted']],
-    [502, ['client_rejected', 'response_invalid', 'response_too_large', 'config_invalid', 'request_failed']],
-  ] as const)('%i is for %j', (status, codes) => {
-    for (const code of codes) expect(statusOf(code)).toBe(status)
-  })
-
-  test('an error of a later version of this library, whose code is unknown here, is a 502', () => {
-    expect(statusOf('code_of_a_later_version' as never)).toBe(502)
-  })
-
   test('a request with a wrong method gets 405 and the right method', async () => {
     const { backend } = await rigOf()
     for (const [path, method] of [

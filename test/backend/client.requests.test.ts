@@ -308,54 +308,6 @@ describe('clients of one origin', () => {
     await until(() => other.state, { status: 'signed-out', reason: 'signed_out' })
   })
 
-  it('follow a second sign-out of which they hear during a read that began before it', async () => {
-    const rig = backendClientRig(signedOut)
-    await rig.client.ready()
-    const [sender, witness] = [new BroadcastChannel(`${pageOrigin}/auth`), new BroadcastChannel(`${pageOrigin}/auth`)]
-    const sendSignOut = async (): Promise<void> => {
-      const heard = new Promise((resolve) => {
-        witness.onmessage = resolve
-      })
-      sender.postMessage('signed_out')
-      await heard
-      await flush()
-    }
-    await sendSignOut()
-    await until(rig.page.reads, 2)
-    await flush()
-    const respond = holdReads(rig)
-    rig.page.dispatch('focus')
-    await until(rig.page.reads, 3)
-    await sendSignOut()
-    for (const channel of [sender, witness]) channel.close()
-    rig.session = signedOut
-    respond(Response.json(signedIn))
-    await until(() => rig.client.state, { status: 'signed-out' })
-  })
-
-  it('keep a sign-out of which they hear again during a read that began before it', async () => {
-    const rig = backendClientRig()
-    await rig.client.ready()
-    await rig.client.signOut()
-    const respond = holdReads(rig)
-    rig.page.dispatch('focus')
-    await until(rig.page.reads, 2)
-    const [sender, witness] = [new BroadcastChannel(`${pageOrigin}/auth`), new BroadcastChannel(`${pageOrigin}/auth`)]
-    const heard = new Promise((resolve) => {
-      witness.onmessage = resolve
-    })
-    sender.postMessage('signed_out')
-    await heard
-    await flush()
-    for (const channel of [sender, witness]) channel.close()
-    respond(Response.json(signedIn))
-    await flush()
-    expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
-    // The sign-out may be older than the response, so the page asks once more.
-    rig.session = signedIn
-    await until(() => rig.client.state.status, 'signed-in')
-  })
-
   it('read again when a page comes back in which an element has the name hidden', async () => {
     const rig = backendClientRig()
     await rig.client.ready()

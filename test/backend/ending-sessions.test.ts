@@ -194,17 +194,6 @@ describe('endSession', () => {
     expect(await rig.backend.endSession(key)).toBe(true)
     expect([...records.keys()].filter((name) => name.includes('web-'))).toEqual([])
   })
-
-  test('ends a session whose record only a read under the lock shows', async () => {
-    const { sessions, records, hide } = hidingStorage()
-    const { rig, clock, signIn } = await twoProcesses({ options: { sessions } })
-    const { here } = await signIn()
-    const key = await keyOf(rig, here)
-    hide()
-    clock.advance(2_000)
-    expect(await rig.backend.endSession(key)).toBe(true)
-    expect([...records.keys()].filter((name) => name.includes('web-'))).toEqual([])
-  })
 })
 
 describe.each<[name: string, call: (backend: Backend, key: unknown) => Promise<unknown>]>([
@@ -304,18 +293,3 @@ test.each(['endAll', 'endSessionsOf'] as const)(
     }
   },
 )
-
-test('a session that a script signed in ends if its sign-in is not later than the ending', async () => {
-  const { rig, clock } = await twoProcesses()
-  const { authUrl, baseUrl, clientId, redirectUri } = rig.options
-  const config = createAuthConfig({ authUrl, baseUrl, clientId, redirectUri, clock })
-  const script = createSession(config, { storage: rig.sessions, key: 'nightly' })
-  const tokens = (): Tokens => ({ accessToken: 'a', refreshToken: 'r', obtainedAtMs: clock.wallMs() })
-  const status = async (): Promise<string> => (await rig.backend.getSession({ key: 'nightly' })).status
-  await script.signIn(tokens())
-  await rig.backend.endAll()
-  expect(await status()).toBe('signed-out')
-  clock.advance(1_000)
-  await script.signIn(tokens())
-  expect(await status()).toBe('signed-in')
-})

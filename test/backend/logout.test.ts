@@ -91,33 +91,6 @@ describe('revocation at logout', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
 
-  test.each(['recovered', 'fails'])(
-    'revokes a refreshed token that was not written because the read before the write failed, if the storage %s',
-    async (later) => {
-      const { options, live } = numbered()
-      const clock = testClock(Date.now())
-      let failing = false
-      const sessions = steppedStorage((operation) => {
-        if (failing && operation === 'getItem') throw new Error('ECONNREFUSED')
-      })
-      // Nothing is sent if the read before the request fails.
-      const fetch: BackendOptions['fetch'] = (input, init) => {
-        failing = String(input).includes('=refresh_token')
-        return options.fetch(input, init)
-      }
-      const rig = await rigOf({ backend: { ...options, fetch, clock, sessions } })
-      const browser = rig.browser()
-      await browser.send('/auth/login').then(finish(browser))
-      clock.advance(700_000)
-      await browser.call()
-      expect([...live]).toEqual(['refresh-2'])
-      failing = later === 'fails'
-      expect((await browser.logOut()).status).toBe(200)
-      expect([...live]).toEqual([])
-      expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
-    },
-  )
-
   test('revokes the token in memory if the storage cannot be read', async () => {
     const { options, live } = numbered()
     let unreadable = false
@@ -147,35 +120,6 @@ describe('revocation at logout', () => {
     expect([...live]).toEqual([])
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
-
-  test.each(['with', 'without'])(
-    'in a process that has not read the record, %s revocation, removes it also if the reads and the first removal fail',
-    async (revocation) => {
-      const { revocationEndpoint, ...options } = numbered().options
-      const names = new Set<string>()
-      const inner = memoryStorage()
-      const noting = steppedStorage((operation, name) => {
-        if (operation === 'setItem') names.add(name)
-      }, inner)
-      const stored = (): number => [...names].filter((name) => inner.getItem(name) != null).length
-      let isBroken = true
-      const sessions = steppedStorage((operation) => {
-        const isRemoval = operation === 'removeItem'
-        if (!isBroken || !(isRemoval || operation === 'getItem')) return
-        isBroken = !isRemoval
-        throw new Error('ECONNREFUSED')
-      }, inner)
-      const endpoint = revocation === 'with' && revocationEndpoint ? { revocationEndpoint } : {}
-      const rig = await rigOf({ backend: { ...options, ...endpoint, sessions: noting } })
-      const browser = rig.browser()
-      await browser.send('/auth/login').then(finish(browser))
-      expect(stored()).toBe(1)
-      const elsewhere = rig.browser(rig.another({ sessions }))
-      elsewhere.setCookie(...browser.session())
-      expect((await elsewhere.logOut()).status).toBe(200)
-      expect(stored()).toBe(0)
-    },
-  )
 
   test('is reported as failed, not as off, if no token can be read', async () => {
     const { options, live } = numbered()

@@ -145,16 +145,6 @@ describe('toNodeHandler', () => {
 })
 
 describe('toFastifyPlugin', () => {
-  test('takes two backends with paths of their own', async () => {
-    const rig = await rigOf()
-    const app = Fastify()
-    closing.push(() => app.close())
-    const other = rig.another({ basePath: '/b', redirectUri: 'https://app.demo.example/b/callback' })
-    app.register(toFastifyPlugin(rig.backend)).register(toFastifyPlugin(other))
-    await app.ready()
-    expect((await app.inject('/b/session')).json()).toEqual({ status: 'signed-out' })
-  })
-
   test('runs before Fastify reads bodies, whichever types Fastify can parse', async () => {
     const { send } = await mounted((backend) => {
       const app = Fastify()
@@ -166,23 +156,6 @@ describe('toFastifyPlugin', () => {
       expect(await answered.json()).toEqual({ got: '{"name":' })
     }
   })
-})
-
-test('a handlerTimeout of Fastify, which is for its own handlers, does not replace a response of the backend', async () => {
-  const app = Fastify({ handlerTimeout: 1 })
-  app.get('/slow', () => new Promise(() => {}))
-  const rig = await rigOf({
-    backend: { proxy: [`GET ${path}/:id`] },
-    // The time of the request to the backend is over when that of a later request is.
-    api: async () => Response.json((await app.inject('/slow')).statusCode),
-  })
-  const person = rig.browser()
-  await person.logIn()
-  app.register(toFastifyPlugin(rig.backend))
-  closing.push(() => app.close())
-  const headers = { ...guard, cookie: person.cookieHeader() }
-  const answered = await app.inject({ url: `${path}/7`, headers })
-  expect({ statusCode: answered.statusCode, body: answered.body }).toEqual({ statusCode: 200, body: '503' })
 })
 
 test.each([

@@ -193,21 +193,6 @@ describe('a request that other code changed', () => {
       expect(seen).toEqual([])
     },
   )
-
-  test('whose body was replaced by another of the same length passes, as the app sent it', async () => {
-    const { rig, person, seen } = await rigWithApi()
-    const headers = { ...guard, 'content-length': String(text.length) }
-    const request = person.request(path, { method: 'POST', headers, body: text.replace('a"}', 'b"}') })
-    expect((await rig.backend.handle(request))?.status).toBe(200)
-    expect(seen).toEqual(['{"name":"b"}'])
-  })
-
-  test('without a body at all passes', async () => {
-    const { rig, person, seen } = await rigWithApi()
-    for (const headers of [guard, { ...guard, 'content-length': '0' }])
-      expect((await rig.backend.handle(person.request(path, { method: 'POST', headers })))?.status).toBe(200)
-    expect(seen).toEqual(['', ''])
-  })
 })
 
 test('a browser that leaves in the middle of a body is not reported as a body that was read', async () => {

@@ -138,20 +138,6 @@ describe('a session without a refresh token', () => {
     }
     expect(rig.events.filter(({ type }) => type === 'login_required')).toHaveLength(1)
   })
-
-  test('a callback that is handled again after it expired sends no code again', async () => {
-    const { clock, later } = together()
-    const rig = await rigOf({ backend: { clock } })
-    const browser = rig.browser(rig.another({ fetch: withoutRefreshTokens(rig) }))
-    const { pathname, search } = await browser.goToCallback()
-    const before = [...browser.cookies]
-    await browser.send(pathname + search)
-    later(rig, 60_000)
-    expect((await browser.call()).status).toBe(401)
-    for (const [name, { value }] of before) browser.setCookie(name, value)
-    expect((await browser.send(pathname + search)).status).toBe(200)
-    expect(rig.sent.filter(({ url }) => url.includes('/token?'))).toHaveLength(1)
-  })
 })
 
 describe('a request in progress at a login', () => {
@@ -222,51 +208,6 @@ describe('a storage that fails', () => {
     await expect.poll(() => elsewhereStatus(rig, browser.session())).toBe(200)
     expect(refreshes(rig)).toBe(1)
   })
-
-  test.each([0, 1, 2, 3, 4])(
-    'a write that lands although it failed, then %i reads that fail: a login that succeeded ends with a logout elsewhere',
-    async (fails) => {
-      let isLossy = false
-      let failing = 0
-      const inner = memoryStorage()
-      const sessions = steppedStorage(
-        (operation) => {
-          if (operation === 'getItem' && failing-- > 0) throw new Error('ETIMEDOUT')
-        },
-        {
-          ...inner,
-          async setItem(name, value) {
-            await inner.setItem(name, value)
-            if (!isLossy) return
-            isLossy = false
-            failing = fails
-            throw new Error('ETIMEDOUT')
-          },
-        },
-      )
-      const { clock, later } = together()
-      const rig = await rigOf({ backend: { sessions, clock } })
-      const here = rig.browser()
-      isLossy = true
-      const { status } = await here.logIn()
-      failing = 0
-      expect(status).toBe(fails < 1 ? 200 : 503)
-      if (status !== 200) {
-        expect([...here.cookies]).toEqual([])
-        return
-      }
-      const cookie = here.session()
-      const there = rig.browser(rig.another())
-      there.setCookie(...cookie)
-      expect((await there.logOut()).status).toBe(200)
-      here.setCookie(...cookie)
-      later(rig, 10_000)
-      expect({ first: (await here.call()).status, second: (await here.call()).status }).toEqual({
-        first: 401,
-        second: 401,
-      })
-    },
-  )
 
   test('at logout: the browser is signed out, and the response says that the record may be left', async () => {
     let down = false

@@ -127,19 +127,6 @@ test('a synchronous standby: what was confirmed is there after the primary is lo
   rig.expectNoneEnded()
 })
 
-test('a server that has stopped leaves no shared memory', async () => {
-  const server = await startPrimary()
-  onTestFinished(() => server.stop())
-  const [row] = await server.query<{ kind: string }>("select current_setting('dynamic_shared_memory_type') as kind")
-  // These are files in the folder of the server, which `stop` removes.
-  expect(row?.kind).toBe('mmap')
-  const segment = segmentOf(server)
-  expect(await segmentsOfSystem()).toContain(segment)
-  await server.stop()
-  // A process that was killed has the segment until it is gone.
-  await expect.poll(segmentsOfSystem).not.toContain(segment)
-})
-
 async function segmentsOfSystem(): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ipcs', ['-m'])
   return [...stdout.matchAll(/^0x\w+ +(\d+)/gm)].map(([, id = '']) => id)

@@ -213,18 +213,6 @@ describe('PostgreSQL that fails', () => {
     await expect(storage.getItem('name')).rejects.toMatchObject(retryable)
     await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
   })
-
-  test('read-only: its code is in the message, its text is not', async () => {
-    const { pool } = connected({ options: '-c default_transaction_read_only=on' })
-    const { storage } = connected()
-    await storage.ready()
-    const readOnly = postgresStorage(pool)
-    const failure = await readOnly.setItem('name', 'secret of somebody').catch((error: unknown) => error)
-    expect(failure).toMatchObject(retryable)
-    expect((failure as Error).message).toContain('(25006)')
-    expect((failure as Error).message).not.toContain('secret')
-    expect((failure as Error).cause).toBeUndefined()
-  })
 })
 
 describe('a lock in PostgreSQL that is lost', () => {
@@ -275,31 +263,6 @@ describe('a lock in PostgreSQL that is lost', () => {
     expect((await pool.query(`select 1 from ${table} where key = 'l:name'`)).rowCount).toBe(0)
   })
 
-  test('the loser does not prolong the lock of the next holder', async () => {
-    const { pool, table } = storages()
-    let done = 0
-    const one = postgresStorage(
-      {
-        async query(text: string, values?: unknown[]) {
-          const result = await pool.query(text, values)
-          done += 1
-          return result
-        },
-      },
-      { table },
-    )
-    const inAnHour = "clock_timestamp() + interval '1 hour'"
-    const lock = `select value, expires_at from ${table} where key = 'l:name'`
-    await one.withLock('name', async () => {
-      await pool.query(`update ${table} set value = 'the next holder', expires_at = ${inAnHour} where key = 'l:name'`)
-      const before = { done, lock: (await pool.query(lock)).rows }
-      // A holder that does nothing only renews its lock.
-      await expect.poll(() => done).toBeGreaterThan(before.done)
-      expect((await pool.query(lock)).rows).toEqual(before.lock)
-    })
-    expect((await pool.query(lock)).rows).toMatchObject([{ value: 'the next holder' }])
-  })
-
   test('a takeover waits for a write that is under way, and the write counts', async () => {
     const { one, pool, table } = storages()
     await one.setItem('name', 'before')
@@ -318,17 +281,6 @@ describe('a lock in PostgreSQL that is lost', () => {
     blocker.release()
     expect(await one.getItem('name')).toBe('by the holder')
   })
-
-  test('the same through a sealed storage', async () => {
-    const { one, loseLock } = storages()
-    const storage = encryptedStorage(one, { keys: [{ id: 'a', key: new Uint8Array(32) }] })
-    await storage.withLock?.('name', async () => {
-      await storage.setItem('name', 'while held')
-      await loseLock('name')
-      await expect(storage.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
-    })
-    expect(await storage.getItem('name')).toBe('while held')
-  })
 })
 
 describe('the table', () => {
@@ -344,24 +296,6 @@ describe('the table', () => {
         Array(10).fill('value'),
       )
     }
-  })
-
-  test('what loses a race under serializable isolation is repeated', async () => {
-    // The write waits until PostgreSQL was seen to hold it.
-    patient()
-    const { table, pool, storage } = onTable(
-      {},
-      connected({ options: '-c default_transaction_isolation=serializable' }).pool,
-    )
-    await storage.setItem('name', 'before')
-    const winner = await pool.connect()
-    await winner.query(`begin; update ${table} set value = 'by the winner' where key = 'r:name'`)
-    const writing = storage.setItem('name', 'by the loser, again')
-    await lockWaits(1)
-    await winner.query('commit')
-    winner.release()
-    await writing
-    expect(await storage.getItem('name')).toBe('by the loser, again')
   })
 
   test('may lie in a schema, be mixed case and belong to another role', async () => {
@@ -410,19 +344,6 @@ describe('the table', () => {
     await expect
       .poll(async () => (await pool.query(`select key from ${table} order by key`)).rows)
       .toEqual([{ key: 'r:another' }, { key: 'r:stays' }])
-  })
-
-  test('is swept once a minute at most, however much is written', async () => {
-    const { pool } = connected()
-    let sweeps = 0
-    const { storage } = onTable({}, {
-      query: (text: string, values: unknown[]) => {
-        if (text.includes('skip locked')) sweeps += 1
-        return pool.query(text, values)
-      },
-    } as pg.Pool)
-    for (const write of [1, 2, 3]) await storage.setItem('name', `${write}`)
-    expect(sweeps).toBe(1)
   })
 
   test('a lock lasts 8 s while it is held and leaves nothing behind', async () => {
