@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { statusOf } from '../../src/backend/responses.ts'
 import { guard, searchPath } from '../support/backend-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
 

@@ -1,7 +1,5 @@
-import { createServer } from 'node:http'
 import type { TokenStorage } from 'agent-auth'
 import type { BackendEvent } from 'agent-auth/backend'
-import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { causeOf } from '../../src/backend/error-cause.ts'
 import { AgentAuthError } from '../../src/errors.ts'
@@ -9,7 +7,6 @@ import { type BackendRig, guard, searchPath, statusAndCode } from '../support/ba
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
 import { freePort } from '../support/free-port.ts'
-import { listen } from '../support/listen.ts'
 import { rigOf } from '../support/rig-of.ts'
 
 afterEach(() => {
@@ -188,8 +185,6 @@ describe('errors that are not expected', () => {
       retryable: false,
     })
   })
-
-  const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND redirect.example'), { code: 'ENOTFOUND' })
 
   test('a response of the API that came and cannot be read: 502, which does not say that the API was not reached', async () => {
     const response = new Response('[]')

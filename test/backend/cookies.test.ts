@@ -1,10 +1,5 @@
-import fc from 'fast-check'
-import { CompactEncrypt } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { backendContext } from '../../src/backend/context.ts'
-import { oldestLoginRemovals, pendingLoginRemoval } from '../../src/backend/login-cookie.ts'
-import { decrypt } from '../../src/storage/jwe.ts'
-import { type BackendRig, guard } from '../support/backend-rig.ts'
+import { guard } from '../support/backend-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
 
 /** Replaces one character by another of the same alphabet. */
@@ -334,26 +329,6 @@ describe('a new login', () => {
     expect((await browser.send('/auth/logout', { method: 'POST', headers: guard })).status).toBe(200)
   })
 })
-
-/** Returns the cookie names of an app, and which of the given names it removes because it has too many pending logins. */
-function cookieNames(rig: BackendRig, { basePath, port }: { basePath: string; port: string }) {
-  const context = backendContext({
-    ...rig.options,
-    basePath,
-    redirectUri: `https://app.demo.example${port}${basePath}/callback`,
-  })
-  const nameOf = (line = ''): string => line.slice(0, line.indexOf('='))
-  return {
-    session: context.sessionCookie.name,
-    login: (state: string): string => nameOf(pendingLoginRemoval(context, state)),
-    async crowdedOut(names: string[]): Promise<string[]> {
-      const headers = { cookie: names.map((name) => `${name}=${'v'.repeat(7_000)}`).join('; ') }
-      return oldestLoginRemovals(context, new Request('https://app.demo.example', { headers }), 'x'.repeat(400)).map(
-        nameOf,
-      )
-    },
-  }
-}
 
 function sameBytes(a: string, b: string): boolean {
   const parts = (text: string): string[] =>

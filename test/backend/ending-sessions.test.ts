@@ -1,4 +1,3 @@
-import { createAuthConfig, createSession, memoryStorage, type TokenStorage, type Tokens } from 'agent-auth'
 import type { Backend, BackendOptions } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard } from '../support/backend-rig.ts'
@@ -86,32 +85,6 @@ describe('endSessionsOf', () => {
     expect(rig.events).toEqual([])
   })
 })
-
-/** A storage whose reads outside of a lock find no record after `hide`, as those of a replica without its data do. */
-function hidingStorage() {
-  const records = new Map<string, string>()
-  const { withLock } = memoryStorage() as Required<TokenStorage>
-  let locks = 0
-  let isHiding = false
-  const sessions: TokenStorage = {
-    getItem: async (name) => (isHiding && locks === 0 ? undefined : records.get(name)),
-    setItem: async (name, value) => void records.set(name, value),
-    removeItem: async (name) => void records.delete(name),
-    withLock: (name, task, options) =>
-      withLock(
-        name,
-        async () => {
-          locks++
-          return await task().finally(() => locks--)
-        },
-        options,
-      ),
-  }
-  const hide = (): void => {
-    isHiding = true
-  }
-  return { sessions, records, hide }
-}
 
 describe('sign out everywhere', () => {
   const everywhere = { method: 'POST', headers: guard }

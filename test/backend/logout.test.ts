@@ -1,5 +1,4 @@
 import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
-import type { BackendOptions } from 'agent-auth/backend'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type AppBrowser, type BackendRig, guard, statusAndCode, steppedStorage } from '../support/backend-rig.ts'
 import { type TestClock, testClock } from '../support/clock.ts'

@@ -1,10 +1,6 @@
-// @module-tag postgres
-
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { patient } from '../support/patient.ts'
-import { type PostgresNode, segmentOf } from '../support/postgres-node.ts'
+import type { PostgresNode } from '../support/postgres-node.ts'
 import { promote, replayed, setReplication, startPrimary, startStandby } from '../support/postgres-replica.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { onPostgres } from '../support/shared-stores.ts'
@@ -126,8 +122,3 @@ test('a synchronous standby: what was confirmed is there after the primary is lo
   expect(rig.service.sent).toHaveLength(2)
   rig.expectNoneEnded()
 })
-
-async function segmentsOfSystem(): Promise<string[]> {
-  const { stdout } = await promisify(execFile)('ipcs', ['-m'])
-  return [...stdout.matchAll(/^0x\w+ +(\d+)/gm)].map(([, id = '']) => id)
-}

@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { encryptedStorage } from 'agent-auth'
 import { redisStorage } from 'agent-auth/redis'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
@@ -12,8 +11,6 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
 import { clients, kinds, onAdmin, ownRedis, retryable } from './own-redis.ts'
-
-const hour = 3_600_000
 
 /** A way to Redis that breaks once, after Redis has done what it was asked for a lock and before it can say so. */
 async function losesOneAnswer(port: number): Promise<number> {
@@ -33,12 +30,6 @@ async function losesOneAnswer(port: number): Promise<number> {
   })
   onTestFinished(() => way.close())
   return way.port
-}
-
-/** How many scripts this Redis has run. */
-async function scriptsRun(admin: Redis): Promise<number> {
-  const counts = (await admin.info('commandstats')).matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)
-  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
 describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => {
