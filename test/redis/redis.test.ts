@@ -98,22 +98,6 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     await next
     expect(await admin.exists(`${prefix}{name}:lock`)).toBe(0)
   })
-
-  test('what a task left running cannot write after its turn', async () => {
-    const { one } = await storages()
-    let end = (): void => {}
-    const ended = new Promise<void>((resolve) => {
-      end = resolve
-    })
-    let late: Promise<unknown> | undefined
-    await one.withLock('name', async () => {
-      late = ended.then(() => codeOf(one.setItem('name', 'late')))
-    })
-    end()
-    expect(await late).toBe('storage_failed')
-    expect(await one.getItem('name')).toBeNull()
-    await one.setItem('name', 'outside of any lock')
-  })
 })
 
 describe('records in Redis', () => {
