@@ -1,5 +1,5 @@
 import { refusesRetry } from './bearer/challenge.ts'
-import { allowedTargets, type BearerTargets, forbidden, hasUserInfo, type TargetOf } from './bearer/targets.ts'
+import { allowedTargets, type BearerTargets, forbid, hasUserInfo, type TargetOf } from './bearer/targets.ts'
 import { isAgentAuthError } from './errors.ts'
 import { abortedError, sleep } from './internal/timeouts.ts'
 import { checkMethods, checkNames, checkOneOf, invalid } from './internal/values.ts'
@@ -35,10 +35,7 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
   const own = checkNames('createBearerFetch', options, names)
   const { elsewhere = 'pass' } = own
   checkOneOf('elsewhere', elsewhere, ['pass', 'reject'])
-  const refuse = (): never => {
-    throw forbidden()
-  }
-  const onElsewhere = elsewhere === 'reject' ? refuse : undefined
+  const onElsewhere = elsewhere === 'reject' ? () => forbid() : undefined
   return bearerFetch(tokens, { targetOf: allowedTargets(own, own.allowHttpHosts), fetch: own.fetch, onElsewhere })
 }
 
@@ -77,7 +74,7 @@ export function bearerFetch(
     const send = injected ?? fetch
     const call = callOf(targetOf, input, init)
     if (!call) {
-      if (hasUserInfo(input)) throw forbidden('A URL must not hold a user name or password.')
+      if (hasUserInfo(input)) forbid('A URL must not hold a user name or password.')
       onElsewhere?.(input)
       return send(input, init)
     }
@@ -116,8 +113,7 @@ function callOf(targetOf: TargetOf, input: FetchArguments[0], init: RequestInit 
     return settingsCall(url, init)
   const request = new Request(input instanceof Request ? input : url, init)
   // The Request of the caller can show another URL than its own.
-  if (request.url === url || targetOf(request.url)) return requestCall(request)
-  throw forbidden()
+  return request.url === url || targetOf(request.url) ? requestCall(request) : forbid()
 }
 
 function settingsCall(url: string, init: RequestInit | undefined): Call {

@@ -58,8 +58,8 @@ export function hasUserInfo(input: FetchInput): boolean {
   return typeof input === 'string' && /^(\s*[a-z][\w+.-]*:|[^?#]*?[/\\]{2}).*@/is.test(input)
 }
 
-export function forbidden(message = 'The token may not go to this URL. Check baseUrl or origins.'): AgentAuthError {
-  return new AgentAuthError('origin_forbidden', message)
+export function forbid(message = 'The token may not go to this URL. Check baseUrl or origins.'): never {
+  throw new AgentAuthError('origin_forbidden', message)
 }
 
 function pageUrl(): string | undefined {
