@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
-import { type Options, defineConfig } from 'tsup'
+import { defineConfig, type Options } from 'tsup'
 
 /** One file instead of 450 modules: most of a start was finding and reading them. libsql is native and stays out. */
 const bundled = ['@hono/node-server', 'hono', 'jose', 'kysely', 'open', 'zod']

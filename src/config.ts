@@ -222,7 +222,8 @@ export function clientCredentials({
   if (clientSecret === undefined) return undefined
   if (typeof clientSecret !== 'string' || !clientSecret) invalid('clientSecret must be a non-empty string')
   checkOneOf('basicEncoding', basicEncoding, ['form', 'raw'])
-  if (isBrowser()) invalid('a browser or jsdom keeps no clientSecret. Use a public client, a backend or // @vitest-environment node')
+  if (isBrowser())
+    invalid('a browser or jsdom keeps no clientSecret. Use a public client, a backend or // @vitest-environment node')
   const encode = basicEncoding === 'raw' ? String : escapeReserved
   return (_server, { client_id: clientId }, _body, headers) => {
     const bytes = new TextEncoder().encode(`${encode(clientId)}:${encode(clientSecret)}`)

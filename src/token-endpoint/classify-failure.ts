@@ -116,7 +116,10 @@ function verdictOnResponse(
   const what = `The token endpoint ${reply}${remedy ? ` ${error}` : ''}.`
   if (outcome === 'terminal') return ['grant_rejected', `${what} The user must sign in again.`]
   if (outcome === 'foreign')
-    return ['temporarily_unavailable', `${origin} ${reply} and no JSON. ${checkAddress} This network may require a sign-in.`]
+    return [
+      'temporarily_unavailable',
+      `${origin} ${reply} and no JSON. ${checkAddress} This network may require a sign-in.`,
+    ]
   if (outcome !== 'config')
     return status < 300
       ? ['response_invalid', `The token endpoint ${reply} and no usable token.`]
