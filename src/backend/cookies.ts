@@ -138,10 +138,11 @@ export async function readSessionCookie(
 
 /** `crypto.hash` of Node 20.12 and later. It is declared here, because the types of other platforms do not have it. */
 type NodeCrypto = { hash?(algorithm: 'sha256', text: string, encoding: 'base64url'): string }
+type NodeGlobal = { process?: { getBuiltinModule?(id: 'node:crypto'): NodeCrypto } }
 
 /** Returns the SHA-256 of a text in base64url. Web Crypto waits for another thread, the function of Node does not. */
 async function sha256(text: string): Promise<string> {
-  const { hash }: NodeCrypto = globalThis.process?.getBuiltinModule?.('node:crypto') ?? {}
+  const { hash } = (globalThis as NodeGlobal).process?.getBuiltinModule?.('node:crypto') ?? {}
   if (hash) return hash('sha256', text, 'base64url')
   return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
 }
