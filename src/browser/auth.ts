@@ -44,7 +44,8 @@ export interface BrowserAuth {
   signIn(options?: SignInOptions): Promise<void>
   /**
    * Ends the session in all tabs, and a login that is being finished. Needs no network. With `atService`, the page then leaves for
-   * the service, which ends its own sign-in. Rejects with `storage_failed` if the record is still in the storage.
+   * the service, which ends its own sign-in. Rejects with `storage_failed` if the record is still in the storage, unless
+   * the page lives in memory because its storage could not be used.
    */
   signOut(options?: SignOutOptions): Promise<void>
   /** Sends the token to `baseUrl` and to no other address. If this page is a callback, it finishes the login first. */

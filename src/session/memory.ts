@@ -7,7 +7,7 @@ import type { SessionRecord } from './record.ts'
 
 /**
  * Why a session ended.
- * - `signed_out`: the user signed out here, or a new sign-in here could not be saved.
+ * - `signed_out`: the user signed out here or in another tab that stores apart, or a new sign-in here could not be saved.
  * - `refused`: the authorization server refused the refresh token.
  * - `store_lost`: the record is gone, because the user signed out elsewhere or the data was cleared.
  * - `expired`: the access token expired, and there is no refresh token. The record stays.

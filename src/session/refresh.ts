@@ -159,7 +159,7 @@ async function refreshUnderLock(
   }
 
   // This also writes tokens that an earlier refresh could not save. Others have the refresh token before those, which the service accepts
-  // only until the current one is used.
+  // only until the current one is used. If the write fails again, the request is sent all the same.
   const found = await sync.settle()
   throwIfDiscarded()
   const record = memory.record as CurrentRecord
@@ -183,12 +183,13 @@ async function refreshUnderLock(
   }
 
   const next = { ...record, rev: record.rev + 1, tokens }
-  // The next owner of the lock would send the same refresh token, if a sign-in here is not saved yet.
+  // The next owner of the lock would send the same refresh token, if a sign-in here is not saved yet or a sign-out could not remove the
+  // record. Both do so after this.
   if (discarded.aborted && isSame(await tryRead(store), record)) await store.write(next)
   throwIfDiscarded()
   memory.become(next, maxAgeMs)
   memory.unsaved = true
-  // If a sign-out or a sign-in elsewhere came first, or newer tokens because a lease ran out, that counts.
+  // This writes them. If a sign-out or a sign-in elsewhere came first, or newer tokens because a lease ran out, that counts.
   await sync.settle()
   throwIfDiscarded()
 }

@@ -52,7 +52,7 @@ export const plantedBugs: readonly (PlantedBug & { readonly title: string; reado
     to: '',
   },
   {
-    title: 'a refresh that was discarded still saves its tokens',
+    title: 'a refresh that was discarded brings its session back',
     scenario: 'a sign-out here during a refresh',
     file: 'session/refresh.ts',
     from: 'if (discarded.aborted || memory.record?.id !== from.id) throw loginRequiredOrChanged(memory)',
