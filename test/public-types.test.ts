@@ -112,7 +112,7 @@ test('every exported name, and every member of an exported type, has a docstring
 
 /** What tells the parts of a union apart says itself what it is, and a brand is for the checker alone. */
 function isTag(member: ts.Symbol): boolean {
-  return checker.getTypeOfSymbol(member).isLiteral() || member.name.startsWith('__@')
+  return (checker.getTypeOfSymbol(member).flags & compiler.TypeFlags.Literal) !== 0 || member.name.startsWith('__@')
 }
 
 /** A comment before a part of a union that stands in one line is about its members too. */
