@@ -79,8 +79,9 @@ describe('a refused token', () => {
     await flush()
     expect(service.sent).toHaveLength(1)
     const second = service.issue()
-    await session.signIn(second)
+    const signedIn = session.signIn(second)
     release()
+    await signedIn
     expect(await call).toBe('session_changed')
     expect(await session.getAccessToken()).toBe(second.accessToken)
   })
