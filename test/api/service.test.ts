@@ -185,33 +185,6 @@ describe('refusals of the service', () => {
     expect(JSON.parse(error.body ?? '')).toMatchObject({ success: false })
   })
 
-  it('inactive billing: request_failed, whose errorMessage says so, and not permission_missing', async () => {
-    await service.dev.setAccess({ billing: { demo: 'inactive' } })
-    const creation = { agent_name: 'Unpaid', description: 'x', parent_agent_type: 'x' }
-    const error = await apiFailure(api.parentAgents.create(creation))
-    await service.dev.setAccess({ billing: { demo: 'active' } })
-    expect(error).toMatchObject({ code: 'request_failed', status: 403, retryable: false })
-    expect(error.message).toBe('The API responded with 403. See errorMessage.')
-    expect({ errorType: error.errorType, errorMessage: error.errorMessage }).toEqual({
-      errorType: 'billing_error',
-      errorMessage: 'the tenant has no active billing',
-    })
-  })
-
-  it('without a token: says which fetch to pass; at the authorization server: says to check baseUrl', async () => {
-    const { baseUrl, authUrl } = service
-    const plain = createAgentApi({ baseUrl, fetch: recorded })
-    expect(await apiFailure(plain.llmModels.search())).toMatchObject({
-      code: 'unauthenticated',
-      message: 'The API responded with 401. Sign in again, or pass auth.fetch or createBearerFetch of this baseUrl.',
-    })
-    const astray = createAgentApi({ baseUrl: authUrl, fetch: recorded })
-    expect(await apiFailure(astray.llmModels.search())).toMatchObject({
-      code: 'request_failed',
-      message: 'The API responded with 404. Check baseUrl. See errorMessage.',
-    })
-  })
-
   it('what the session rejects with comes through as it is', async () => {
     const config = createAuthConfig({
       authUrl: service.authUrl,

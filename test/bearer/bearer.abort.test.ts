@@ -131,32 +131,6 @@ describe('many waiters and time', () => {
     expect(signed.refreshes).toBe(1)
   })
 
-  it('a budget of 5 s spans the wait, the refresh and the retry, and leaves no timer behind', async () => {
-    // Only those of the library, because the platform may have timers of its own.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
-    const signed = await signedIn({ token, onRefresh: () => elapse(2_000) })
-    const api = apiStub(async (seen, index) => {
-      if (index === 0) return (await elapse(2_000)) ?? new Response(null, { status: 401 })
-      return untilAborted(seen)
-    })
-    const budget = new AbortController()
-    const startedMs = Date.now()
-    setTimeout(() => budget.abort(reason), 5_000)
-    const rejected = expect(
-      createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, {
-        method: 'POST',
-        body: 'x',
-        signal: budget.signal,
-      }),
-    ).rejects.toBe(reason)
-    await vi.advanceTimersByTimeAsync(5_000)
-    await rejected
-    expect(Date.now() - startedMs).toBe(5_000)
-    expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 2, refreshes: 1 })
-    // The storage may still be busy with what the refresh saved.
-    await expect.poll(() => vi.getTimerCount()).toBe(0)
-  })
-
   it('a call that ends normally leaves no listener on the caller\u2019s signal', async () => {
     const signed = await signedIn({ token })
     const { signal } = new AbortController()
@@ -196,12 +170,6 @@ function untilAborted({
     })
   })
   return Promise.race([never, ...aborts])
-}
-
-function elapse(ms: number): Promise<undefined> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms, undefined)
-  })
 }
 
 function gate(): { passed: Promise<undefined>; open(): void } {

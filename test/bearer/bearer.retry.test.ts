@@ -87,15 +87,6 @@ describe('one retry', () => {
     expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 1, refreshes: 0 })
   })
 
-  it('an unknown lifetime: only the 401 tells, and then one refresh does', async () => {
-    const signed = await signedIn({ token, lifeS: undefined })
-    const api = apiStub(acceptOnly(token(1)))
-    const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
-    for (let calls = 0; calls < 3; calls++) expect((await call(url)).status).toBe(200)
-    expect(api.authorizations).toEqual([bearer(0), bearer(1), bearer(1), bearer(1)])
-    expect(signed.refreshes).toBe(1)
-  })
-
   it('a token that is known to be over is renewed before the request, which then goes out once', async () => {
     const signed = await signedIn({ token })
     signed.clock.advance(3_600_000)
@@ -173,23 +164,6 @@ describe('what is no expired token', () => {
     },
   )
 
-  it('a 200 whose body speaks of a 401 is a 200', async () => {
-    server.use(
-      http.post(url, () => HttpResponse.json({ success: false, error_type: '401', error_message: 'invalid token' })),
-    )
-    const signed = await signedIn()
-    const response = await createBearerFetch(signed.session, { baseUrl })(url, create)
-    expect({ status: response.status, refreshes: signed.refreshes }).toEqual({ status: 200, refreshes: 0 })
-  })
-
-  it('a network error is the caller\u2019s: one sending, the same error', async () => {
-    const signed = await signedIn()
-    const failure = new TypeError('fetch failed')
-    const api = apiStub(() => Promise.reject(failure))
-    await expect(createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, create)).rejects.toBe(failure)
-    expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 1, refreshes: 0 })
-  })
-
   it('nor is the retry after a 401 sent again after a network error or a 503', async () => {
     for (const second of [() => Promise.reject(new TypeError('fetch failed')), async () => answer(503)]) {
       const signed = await signedIn({ token })
@@ -223,18 +197,6 @@ describe('an API that always says 401', () => {
     expect(Math.min(...pausesMs)).toBeGreaterThanOrEqual(30_000)
     // It does try again: the API may have been the one that was wrong.
     expect(refreshedAtMs.length).toBeGreaterThan(15)
-  })
-
-  it('100 calls at once, twice: one refresh', async () => {
-    const signed = await signedIn({ token })
-    const api = apiStub(() => answer(401))
-    const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
-    for (const sendings of [200, 100]) {
-      const before = api.calls.length
-      await Promise.all(Array.from({ length: 100 }, () => call(url)))
-      expect(api.calls.length - before).toBe(sendings)
-    }
-    expect(signed.refreshes).toBe(1)
   })
 })
 

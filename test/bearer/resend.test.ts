@@ -1,8 +1,4 @@
-import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
 import { createServer } from 'node:http'
-import { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { listen } from '../support/listen.ts'
@@ -27,23 +23,17 @@ describe('the same bytes', () => {
   it.each<[kind: string, call: Call, size: number]>([
     ['a string', (send, url) => send(url, post('{"name":"\u00e9\u2603"}')), 16],
     ['an empty string', (send, url) => send(url, post('')), 0],
-    ['a string of 2 MiB', (send, url) => send(url, post('a'.repeat(2 * mebibyte))), 2 * mebibyte],
     ['URLSearchParams', (send, url) => send(url, post(new URLSearchParams({ a: '1', b: '\u00e9 &' }))), 16],
     ['an ArrayBuffer', (send, url) => send(url, post(bytes(1_000).buffer)), 1_000],
     ['a typed array', (send, url) => send(url, post(bytes(1_000))), 1_000],
     ['a part of a buffer', (send, url) => send(url, post(bytes(1_000).subarray(10, 20))), 10],
-    ['16-bit values', (send, url) => send(url, post(new Uint16Array(bytes(1_000).buffer, 2, 100))), 200],
     ['a DataView', (send, url) => send(url, post(new DataView(bytes(1_000).buffer, 5, 30))), 30],
     ['a Blob', (send, url) => send(url, post(new Blob([bytes(1_000)], { type: 'image/png' }))), 1_000],
-    ['a Blob of 2 MiB', (send, url) => send(url, post(new Blob([bytes(2 * mebibyte)]))), 2 * mebibyte],
     ['a Request with a string', (send, url) => send(new Request(url, post('{"a":1}'))), 7],
-    ['a Request with bytes', (send, url) => send(new Request(url, post(bytes(1_000)))), 1_000],
     ['a Request with a stream', (send, url) => send(new Request(url, streamed(10_000))), 10_000],
     ['a Request of 1 MiB', (send, url) => send(new Request(url, streamed(mebibyte))), mebibyte],
-    ['a Request without a body', (send, url) => send(new Request(url, { method: 'DELETE' })), 0],
     ['a Request and a body beside it', (send, url) => send(new Request(url, post('old')), { body: bytes(100) }), 100],
     ['a Request and a stream beside it', (send, url) => send(new Request(url, post('old')), streamed(10_000)), 10_000],
-    ['a Request and a method beside it', (send, url) => send(new Request(url, post('text')), { method: 'PATCH' }), 4],
   ])('%s is sent again after a 401, byte for byte', async (_, call, size) => {
     await start()
     const response = await call(createBearerFetch(signed.session, { baseUrl: wire.url }), wire.url)
@@ -108,9 +98,7 @@ describe('or not at all', () => {
   it.each<[kind: string, call: Call, size: number]>([
     ['a stream', (send, url) => send(url, streamed(10_000)), 10_000],
     ['a Request of 1 MiB and a byte', (send, url) => send(new Request(url, streamed(mebibyte + 1))), mebibyte + 1],
-    ['a Request of 2 MiB', (send, url) => send(new Request(url, post(bytes(2 * mebibyte)))), 2 * mebibyte],
     ['an async iterable', (send, url) => send(url, iterated(pieces())), 6],
-    ['a Node stream', (send, url) => send(url, iterated(Readable.from(pieces()))), 6],
   ])(
     '%s goes out once and whole; its 401 comes back readable, and the next call has the newer token',
     async (_, call, size) => {
@@ -166,31 +154,6 @@ describe('or not at all', () => {
       end()
       early.closeAllConnections()
       early.close()
-    }
-  })
-
-  it('once answered, no more is read from a stream than fetch reads', async () => {
-    await start()
-    for (const status of [200, 401, 500]) {
-      let pulls = 0
-      const slow = new ReadableStream<Uint8Array>({
-        async pull(controller) {
-          await turn()
-          pulls += 1
-          controller.enqueue(bytes(1))
-        },
-      })
-      // A fetch that answers without reading.
-      const send = createBearerFetch(signed.session, {
-        baseUrl: wire.url,
-        fetch: async () => new Response(null, { status }),
-      })
-      const request = new Request(wire.url, post(slow, { duplex: 'half' } as RequestInit))
-      expect((await send(request)).status).toBe(status)
-      for (let turns = 0; turns < 5; turns++) await turn()
-      const before = pulls
-      for (let turns = 0; turns < 20; turns++) await turn()
-      expect(pulls).toBe(before)
     }
   })
 })
@@ -293,40 +256,6 @@ describe('a body that is not sent', () => {
     await expect(call(send, streaming(body))).rejects.toMatchObject({ code: 'login_required' })
     await expect.poll(cancelled).toBe(true)
     expect(wire.requests).toEqual([])
-  })
-
-  it.each(ways)('is cancelled when the signal fired before: a stream in %s', async (_, call) => {
-    await start()
-    const { body, cancelled } = open()
-    const signal = AbortSignal.abort(new Error('enough'))
-    const send = createBearerFetch(signed.session, { baseUrl: wire.url })
-    await expect(call(send, streaming(body, { signal }))).rejects.toThrow('enough')
-    await expect.poll(cancelled).toBe(true)
-    expect(wire.requests).toEqual([])
-  })
-
-  it.each(ways)('is cancelled when the token cannot stand in a header: a stream in %s', async (_, call) => {
-    await start()
-    const { body, cancelled } = open()
-    const send = createBearerFetch({ getAccessToken: async () => 'a b' }, { baseUrl: wire.url })
-    await expect(call(send, streaming(body))).rejects.toMatchObject({ code: 'config_invalid' })
-    await expect.poll(cancelled).toBe(true)
-  })
-
-  it('frees files: none stays open of uploads while signed out', async () => {
-    await start()
-    await signed.session.signOut()
-    const send = createBearerFetch(signed.session, { baseUrl: wire.url })
-    const files = Array.from({ length: 20 }, () => createReadStream(fileURLToPath(import.meta.url)))
-    await Promise.all(files.map((file) => once(file, 'open')))
-    const closed = Promise.all(
-      files.map((file) => new Promise<void>((resolve) => file.on('error', () => {}).on('close', () => resolve()))),
-    )
-    for (const file of files) {
-      const body = Readable.toWeb(file) as ReadableStream<Uint8Array>
-      await expect(send(wire.url, streaming(body))).rejects.toMatchObject({ code: 'login_required' })
-    }
-    await closed
   })
 })
 

@@ -55,23 +55,6 @@ describe('allowHttpHosts', () => {
     })
   })
 
-  it.each(['authUrl', 'baseUrl'])('is named by the message about %s with http', async (name) => {
-    const options = { ...optionsWith(), [name]: 'http://agent-service:4001' }
-    const message = `${name} must be an https URL, or http on loopback or at a host of allowHttpHosts, without user info`
-    expect(await failure(() => createAuthConfig(options))).toMatchObject({
-      ...invalid,
-      message: expect.stringContaining(message),
-    })
-  })
-
-  it('is not named by the message about the redirect URI', async () => {
-    const options = { ...optionsWith(), redirectUri: 'http://agent-service/auth/callback' }
-    expect(await failure(() => createAuthConfig(options))).toMatchObject({
-      ...invalid,
-      message: expect.not.stringContaining('allowHttpHosts'),
-    })
-  })
-
   it.each([[['document']], [['importScripts', 'location']]])('refuses these hosts where %j exist', async (names) => {
     for (const name of names) vi.stubGlobal(name, {})
     const options = { ...optionsWith(), ...inNetwork, allowHttpHosts }

@@ -12,13 +12,10 @@ const invalid = { code: 'config_invalid', retryable: false }
 /** Each URL as `authUrl`, `baseUrl` and `redirectUri`: whether it is accepted. */
 const urls: [url: string, asService: boolean, asRedirect: boolean][] = [
   ['https://auth.example.com', true, true],
-  ['https://auth.example.com/', true, true],
   ['https://auth.example.com:8443', true, true],
   ['https://auth.example.com/tenant/a', true, true],
-  ['https://auth.example.com/tenant/a/', true, true],
   ['HTTPS://AUTH.EXAMPLE.COM/Mixed', true, true],
   ['https://b\u00fccher.example', true, true],
-  ['https://192.0.2.7', true, true],
   ['https://[2001:db8::1]:8443/x', true, true],
   ['https://auth.example.com/@handle', true, true],
   ['http://127.0.0.1', true, true],
@@ -28,46 +25,31 @@ const urls: [url: string, asService: boolean, asRedirect: boolean][] = [
   ['https://auth.example.com/cb?from=app', false, true],
   ['https://auth.example.com/cb?to=a@b', false, true],
   ['https://auth.example.com?', false, true],
-  ['https://auth.example.com/#', false, false],
   ['https://auth.example.com/#fragment', false, false],
   ['https://auth.example.com/?a=1#b', false, false],
   ['https://user@auth.example.com', false, false],
   ['https://user:pass@auth.example.com', false, false],
-  ['https://@auth.example.com', false, false],
   ['https://:@auth.example.com/', false, false],
   ['http://auth.example.com', false, false],
   ['http://10.0.0.1', false, false],
-  ['http://192.168.1.2:8080', false, false],
-  ['http://0.0.0.0', false, false],
   ['http://localhost.example.com', false, false],
   ['http://127.0.0.1.example.com', false, false],
   ['http://127.0.0.2', false, false],
   ['http://[::ffff:7f00:1]', false, false],
-  ['http://[::]', false, false],
-  ['ftp://auth.example.com', false, false],
   ['ws://auth.example.com', false, false],
-  ['file:///etc/passwd', false, false],
   ['javascript:alert(1)', false, false],
-  ['data:text/html,x', false, false],
   ['blob:https://auth.example.com/1', false, false],
   ['//auth.example.com', false, false],
-  ['/auth', false, false],
   ['auth.example.com', false, false],
   ['https:auth.example.com', false, false],
-  ['https:/auth.example.com', false, false],
   ['https://', false, false],
-  ['https:///auth.example.com', false, false],
   ['https:\\\\auth.example.com', false, false],
   ['https://auth.example.com\\@evil.example', false, false],
-  ['https://auth.example.com/\\evil', false, false],
   ['https://auth.example.com:99999', false, false],
-  ['https://auth.example.com:port', false, false],
   ['https://auth exam.ple', false, false],
   [' https://auth.example.com', false, false],
   ['https://auth.example.com\n', false, false],
   ['https://auth.exa\tmple.com', false, false],
-  ['https://auth.example.com/\u0000', false, false],
-  ['\u0001https://auth.example.com', false, false],
   ['https://auth.example.com/\u0001', false, false],
   ['https://a%00b.example', false, false],
   ['', false, false],
@@ -144,32 +126,22 @@ describe('service and redirect URLs', () => {
 describe('other options', () => {
   it.each<[string, unknown]>([
     ['clientId', ''],
-    ['clientId', undefined],
-    ['clientId', null],
-    ['clientId', 7],
     ['clientId', 'a\r\nb'],
     ['clientId', 'caf\u00e9'],
     ['scope', ''],
     ['scope', ' api.access'],
     ['scope', 'api.access  more'],
     ['scope', 'a"b'],
-    ['scope', 'a\\b'],
     ['scope', 'caf\u00e9'],
     ['scope', 7],
     ['dialect', 'other'],
     ['timeoutMs', 999],
     ['timeoutMs', 60_001],
     ['timeoutMs', Number.NaN],
-    ['timeoutMs', '5000'],
-    ['timeoutMs', Number.POSITIVE_INFINITY],
     ['issuer', ''],
-    ['issuer', 7],
-    ['issuer', null],
     ['issuerParameter', 'required'],
-    ['issuerParameter', 'Required'],
     ['clientSecret', ''],
     ['clientSecret', 7],
-    ['clientSecret', null],
   ])('%s %j is refused when the configuration is made', async (name, value) => {
     const options = { ...optionsWith(), [name]: value } as AuthConfigOptions
     expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
@@ -190,11 +162,6 @@ describe('other options', () => {
     }
   })
 
-  it('an empty clientSecret is called empty', async () => {
-    const message = 'Configuration: clientSecret must be a non-empty string.'
-    expect(await failure(() => configWith({ clientSecret: '' }))).toMatchObject({ ...invalid, message })
-  })
-
   it.each([1_000, 10_000, 60_000])('timeoutMs %d is within bounds', (timeoutMs) => {
     expect(configWith({ timeoutMs }).timeoutMs).toBe(timeoutMs)
   })
@@ -213,11 +180,6 @@ describe('other options', () => {
     options.clientId = 'other'
     expect(config.clientId).toBe('app')
     expect(Object.isFrozen(config)).toBe(true)
-  })
-
-  it('defaults that are written out change nothing', () => {
-    const defaults = { basicEncoding: 'form', dialect: 'service', issuerParameter: 'optional' } as const
-    expect(JSON.stringify(configWith(defaults))).toBe(JSON.stringify(configWith()))
   })
 
   it('what a listener throws does not reach the caller', async () => {

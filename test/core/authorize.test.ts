@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startLogin } from '../../src/authorize.ts'
 import { readCallback } from '../../src/callback.ts'
@@ -7,16 +5,7 @@ import { createAuthConfig } from '../../src/config.ts'
 import { exchangeCode } from '../../src/exchange.ts'
 import { assertNoLeak, registerSecret, secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
-import {
-  authUrl,
-  callbackUrl,
-  configWith,
-  failure,
-  grantFor,
-  json,
-  redirectUri,
-  scriptedFetch,
-} from '../support/token-flow.ts'
+import { authUrl, callbackUrl, configWith, failure, json, redirectUri, scriptedFetch } from '../support/token-flow.ts'
 
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -70,16 +59,6 @@ describe('randomness and PKCE', () => {
     expect(form(states, /^(?![\da-f]{8}-[\da-f]{4}-)/)).toEqual([])
   })
 
-  it('300 challenges are the S256 of their verifiers', async () => {
-    const wrong: string[] = []
-    await manyLogins(300, ({ url, pending }) => {
-      const expected = createHash('sha256').update(pending.codeVerifier, 'ascii').digest('base64url')
-      if (url.searchParams.get('code_challenge') !== expected) wrong.push(url.href)
-      if (url.searchParams.get('code_challenge_method') !== 'S256') wrong.push(url.href)
-    })
-    expect(wrong).toEqual([])
-  })
-
   it('no option selects another method', async () => {
     const options = { authUrl, baseUrl: authUrl, clientId: 'app', redirectUri }
     // @ts-expect-error there is no such option
@@ -118,14 +97,6 @@ describe('randomness and PKCE', () => {
     vi.stubGlobal('crypto', { getRandomValues: (array: Uint8Array) => array })
     vi.stubGlobal('location', { origin: 'http://staging.lan' })
     expect((await failure(startLogin(configWith()))).message).toContain('http://staging.lan')
-  })
-
-  it('1,000 logins in one tick, half of them tried again: 1,500 different pairs', async () => {
-    const config = configWith()
-    const start = (count: number) => Promise.all(Array.from({ length: count }, () => startLogin(config)))
-    const pairs = [...(await start(1_000)), ...(await start(500))]
-    expect(new Set(pairs.map(({ pending }) => pending.codeVerifier)).size).toBe(1_500)
-    expect(new Set(pairs.map(({ pending }) => pending.state)).size).toBe(1_500)
   })
 
   it('the verifier is in the body of one token request, in the record to keep, and nowhere else', async () => {
@@ -175,28 +146,6 @@ describe('the authorize request', () => {
     expect(url.searchParams.getAll('scope')).toEqual(['api.access offline_access'])
   })
 
-  it('hostile client ids, redirect paths and extras parse back to what was put in', async () => {
-    const hostile = fc.string({
-      unit: fc.constantFrom('&', '#', '+', ' ', '=', '%', '%26', '?', ';', '"', '<', 'a', '~'),
-    })
-    const path = fc.string({ unit: fc.constantFrom('&', '+', '=', '%26', '%', ';', '\u00e9', '\u2603', 'a', '/') })
-    const names = fc.stringMatching(/^[a-z&=+# ]{1,12}$/).filter((name) => !reserved.includes(name))
-    await fc.assert(
-      fc.asyncProperty(hostile, path, names, hostile, async (id, tail, name, value) => {
-        const config = configWith({ clientId: `x${id}`, redirectUri: `https://app.example.com/${tail}` })
-        const { url } = await startLogin(config, { params: { [name]: value } })
-        const parsed = new URL(url.href)
-        expect(parsed.origin + parsed.pathname).toBe(`${authUrl}/auth/v1/authorize`)
-        expect(parsed.hash).toBe('')
-        expect(parsed.searchParams.getAll('client_id')).toEqual([`x${id}`])
-        expect(parsed.searchParams.getAll('redirect_uri')).toEqual([`https://app.example.com/${tail}`])
-        expect(parsed.searchParams.getAll(name)).toEqual([value])
-        expect([...parsed.searchParams]).toHaveLength(8)
-      }),
-      { numRuns: 100 },
-    )
-  })
-
   const reserved = [
     'response_type',
     'response_mode',
@@ -209,6 +158,18 @@ describe('the authorize request', () => {
     'request',
     'request_uri',
   ]
+
+  it('a hostile client id, redirect path and extra parse back to what was put in, and add no parameter', async () => {
+    const hostile = 'x&state=1#+ =%26?;"<~'
+    const path = 'https://app.example.com/&+=%26%;\u00e9\u2603'
+    const { url } = await startLogin(configWith({ clientId: hostile, redirectUri: path }), {
+      params: { 'a&b=#': hostile },
+    })
+    expect(url.origin + url.pathname + url.hash).toBe(`${authUrl}/auth/v1/authorize`)
+    for (const [name, value] of Object.entries({ client_id: hostile, redirect_uri: path, 'a&b=#': hostile }))
+      expect(url.searchParams.getAll(name)).toEqual([value])
+    expect([...url.searchParams]).toHaveLength(8)
+  })
 
   it.each(reserved)('params cannot set %s', async (name) => {
     const error = await failure(startLogin(configWith(), { params: { prompt: 'login', [name]: 'x' } }))
@@ -236,10 +197,6 @@ describe('the authorize request', () => {
     const state = 'v'.repeat(length)
     const { url, pending } = await startLogin(configWith(), { state })
     expect({ sent: url.searchParams.get('state'), kept: pending.state }).toEqual({ sent: state, kept: state })
-  })
-
-  it('states survive encoding and decoding unchanged', async () => {
-    await manyLogins(2_000, ({ pending: { state } }) => expect(encodeURIComponent(state)).toBe(state))
   })
 })
 
@@ -271,88 +228,32 @@ describe('the record of a login', () => {
     ['/a/b?c=1#d', '/a/b?c=1#d'],
     ['/', '/'],
     ['', '/'],
-    ['a', '/a'],
     ['?q=1', '/?q=1'],
     ['https://app.example.com/x?y#z', '/x?y#z'],
     ['HTTPS://APP.EXAMPLE.COM:443/x', '/x'],
     ['/x?next=//e.com', '/x?next=//e.com'],
-    ['/x#//e.com', '/x#//e.com'],
     ['//e.com', '/'],
-    ['///e.com', '/'],
     ['/\\e.com', '/'],
     ['\\\\e.com', '/'],
-    ['\\/e.com', '/'],
     ['/\t/e.com', '/'],
-    ['/\n/e.com', '/'],
-    ['\t//e.com', '/'],
     ['\u0001//e.com', '/'],
-    ['/..//e.com', '/'],
     ['/.//e.com', '/'],
-    ['/a/..//e.com', '/'],
     ['/%2e%2e//e.com', '/'],
     ['https://app.example.com//e.com', '/'],
     ['javascript:alert(1)', '/'],
-    ['java\nscript:alert(1)', '/'],
     ['data:text/html,x', '/'],
-    ['https://e.com/', '/'],
     ['https://e.com/x?y#z', '/'],
-    ['//e.com/x', '/'],
-    ['/\\e.com/x', '/'],
-    ['http://app.example.com/x', '/'],
-    ['https://app.example.com:8443/x', '/'],
-    ['https://app.example.com@e.com/x', '/'],
     ['http://app.example.com/', '/'],
     ['https://app.example.com:8443/', '/'],
     ['https://app.example.com.e.com/', '/'],
     ['https://app.example.com@e.com/', '/'],
     ['https:e.com', '/e.com'],
-    ['blob:https://app.example.com/1', '/'],
     ['blob:https://app.example.com//e.com', '/'],
-    ['filesystem:https://app.example.com/temporary/x', '/'],
-    ['https://', '/'],
     ['https://[', '/'],
   ])('returnTo %j becomes %j, and is not part of the state', async (returnTo, expected) => {
     const { url, pending } = await startLogin(configWith(), { returnTo })
     expect(pending.returnTo).toBe(expected)
     expect([...url.searchParams.keys()]).toHaveLength(7)
     expect(pending.state).toMatch(/^[\w-]{43}$/)
-  })
-
-  it('every returnTo leads to the app’s own origin', async () => {
-    const part = fc.constantFrom(
-      '/',
-      '\\',
-      '.',
-      '..',
-      ':',
-      '@',
-      '//',
-      'e.com',
-      'https:',
-      'https://app.example.com',
-      'blob:',
-      '\t',
-      '\u0000',
-      '%2f',
-      '?',
-      '#',
-      'a',
-    )
-    await fc.assert(
-      fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
-        const { pending } = await startLogin(configWith(), { returnTo: parts.join('') })
-        expect(pending.returnTo).toMatch(/^\/(?![/\\])/)
-        expect(new URL(pending.returnTo ?? '', redirectUri).origin).toBe('https://app.example.com')
-      }),
-      { numRuns: 150 },
-    )
-  })
-
-  it('returnTo comes back with the grant', async () => {
-    const config = configWith()
-    const { pending } = await startLogin(config, { returnTo: '/a?b=1#c' })
-    const grant = readCallback(pending, callbackUrl(pending, { code: 'c' }), { nowMs: config.clock.wallMs() })
-    expect(grant.returnTo).toBe('/a?b=1#c')
-    expect((await grantFor(config)).returnTo).toBeUndefined()
   })
 })

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type PendingLogin, startLogin } from '../../src/authorize.ts'
 import { readCallback } from '../../src/callback.ts'
@@ -25,11 +24,8 @@ describe('what is read', () => {
   it.each([
     '#code=c&state=STATE',
     '#access_token=t',
-    '#id_token=t',
-    '#state=STATE&code=c',
     '#/route?code=c&state=STATE',
     '?code=c&state=STATE#access_token=t',
-    '?code=c&state=STATE#x=1&id_token=t',
     '?state=STATE#code=c',
   ])('an answer in the fragment is refused: %s', async (tail) => {
     const pending = await begin()
@@ -77,36 +73,11 @@ describe('what is read', () => {
     const stateless = `${redirectUri}?code=c&state=`
     expect(await failure(() => readCallback(pending, stateless, at))).toMatchObject({ code: 'state_mismatch' })
   })
-
-  it('fifty unknown parameters change nothing', async () => {
-    const config = configWith({ clock, fetch: scriptedFetch(() => json({ access_token: 'x' })).fetch })
-    const { pending } = await startLogin(config)
-    const names = fc.stringMatching(/^[a-z_.]{1,10}$/).filter((name) => !/^(code|state|iss|error.*)$/.test(name))
-    const [extras = []] = fc.sample(
-      fc.uniqueArray(fc.tuple(names, fc.string()), { minLength: 50, maxLength: 50, selector: ([name]) => name }),
-      1,
-    )
-    const more = { ...Object.fromEntries(extras), scope: 'x', session_state: 'y', access_token: 'z', constructor: 'c' }
-    const grant = readCallback(pending, callbackUrl(pending, { ...more, code: 'code-1' }), at)
-    expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
-  })
 })
 
 describe('whose callback it is', () => {
-  it.each([
-    ['missing', () => ''],
-    ['cut off', (state: string) => state.slice(0, 20)],
-  ])('a state that is %s says to pass the whole URL', async (_, alter) => {
-    const pending = await begin()
-    const { message } = await failure(() =>
-      readCallback(pending, `${redirectUri}?code=c&state=${alter(pending.state)}`, at),
-    )
-    expect(message).toContain('Pass the whole URL, or start the login again.')
-  })
-
   it.each<[string, (state: string) => string | undefined]>([
     ['missing', () => undefined],
-    ['empty', () => ''],
     ['another login’s', () => 'A'.repeat(43)],
     ['altered by one character', (state) => (state.startsWith('A') ? 'B' : 'A') + state.slice(1)],
     [
@@ -114,9 +85,7 @@ describe('whose callback it is', () => {
       (state) => state.replace(/[a-z]/i, (c) => (c === c.toUpperCase() ? c.toLowerCase() : c.toUpperCase())),
     ],
     ['followed by a space', (state) => `${state} `],
-    ['preceded by a space', (state) => ` ${state}`],
     ['cut short', (state) => state.slice(0, -1)],
-    ['with something after it', (state) => `${state}x`],
     ['encoded twice', (state) => encodeURIComponent(`${state}%00`)],
   ])('a state that is %s: state_mismatch, for a code and for an error', async (_, alter) => {
     const pending = await begin()
@@ -171,17 +140,13 @@ describe('whose callback it is', () => {
   it.each([
     'https://app.example.com/other',
     'https://app.example.com/callback/',
-    'https://app.example.com/Callback',
-    'https://app.example.com/',
     'https://app.example.com//callback',
     'http://app.example.com/callback',
     'https://app.example.com:8443/callback',
     'https://app.example.com.e.com/callback',
-    'https://e.com/callback',
     '//e.com/callback',
     'blob:https://app.example.com/callback',
     'javascript:/callback',
-    '/other',
     'https://[',
   ])('the same parameters at %s are refused', async (place) => {
     const pending = await begin()

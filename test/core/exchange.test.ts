@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startLogin } from '../../src/authorize.ts'
 import { readCallback } from '../../src/callback.ts'
 import type { AuthConfigOptions } from '../../src/config.ts'
 import { exchangeCode } from '../../src/exchange.ts'
 import type { Grant } from '../../src/grant.ts'
-import { assertNoLeak, registerSecret, secret } from '../support/canary.ts'
+import { secret } from '../support/canary.ts'
 import { refusingOrigin } from '../support/free-port.ts'
 import {
   callbackUrl,
@@ -16,86 +16,17 @@ import {
   scriptedFetch,
   tokenUrl,
 } from '../support/token-flow.ts'
-import { respond, startWire, type Wire, type WireRequest } from '../support/wire.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
-
-/** base64url of the 32 random bytes 7, 7, 7 … */
-const verifier = Buffer.alloc(32, 7).toString('base64url')
-
-describe('golden bytes', () => {
-  let wire: Wire
-  beforeEach(async () => {
-    wire = await startWire(respond(200, {}, { access_token: 'x' }))
-    vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
-      ;(array as unknown as Uint8Array).fill(7)
-      return array
-    })
-  })
-  afterEach(() => wire.close())
-
-  async function sent(options: Partial<AuthConfigOptions>): Promise<WireRequest> {
-    const config = configWith({ authUrl: wire.url, ...options })
-    await exchangeCode(config, await grantFor(config, 'code 1/+&='))
-    expect(wire.requests).toHaveLength(1)
-    return wire.requests[0] as WireRequest
-  }
-
-  const requestLine = 'POST /auth/v1/token?grant_type=authorization_code HTTP/1.1\r\n'
-  const fields = 'redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&code=code+1%2F%2B%26%3D'
-
-  it('a public client: its id and the verifier in the form, no credentials', async () => {
-    const request = await sent({ clientId: 'public-app' })
-    expect(request.rawHead.startsWith(requestLine)).toBe(true)
-    expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
-    expect(request.header('authorization')).toBeUndefined()
-    expect(request.body).toBe(`${fields}&code_verifier=${verifier}&client_id=public-app`)
-  })
-
-  it('a confidential client: Basic and the verifier, its id and secret not in the form', async () => {
-    const request = await sent({ clientId: 'backend', clientSecret: 'a-b_c.d~e' })
-    expect(request.rawHead.startsWith(requestLine)).toBe(true)
-    expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
-    expect(request.header('authorization')).toBe(`Basic ${btoa('backend:a-b_c.d~e')}`)
-    expect(request.body).toBe(`${fields}&code_verifier=${verifier}`)
-  })
-
-  it('a path prefix and a token endpoint of its own keep the dialect', async () => {
-    const request = await sent({ tokenEndpoint: `${wire.url}/tenant/a/oauth/token` })
-    expect(request.target).toBe('/tenant/a/oauth/token?grant_type=authorization_code')
-  })
-
-  it('the standard dialect has its grant type in the form and no query', async () => {
-    const request = await sent({ clientId: 'public-app', dialect: 'standard', issuer: wire.url })
-    expect(request.target).toBe('/auth/v1/token')
-    expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
-    expect(request.body).toBe(`${fields}&code_verifier=${verifier}&grant_type=authorization_code&client_id=public-app`)
-  })
-
-  it('no header but those of the platform and the protocol, and no cookie', async () => {
-    const request = await sent({})
-    const ours = ['accept', 'content-type']
-    const ofNode = [
-      'host',
-      'connection',
-      'accept-language',
-      'sec-fetch-mode',
-      'user-agent',
-      'pragma',
-      'cache-control',
-      'accept-encoding',
-      'content-length',
-    ]
-    expect(request.headers.map(([name]) => name).filter((name) => !ofNode.includes(name))).toEqual(ours)
-    expect(request.header('accept')).toBe('application/json')
-    expect(request.header('cache-control')).toBe('no-cache')
-  })
-})
+afterEach(() => vi.useRealTimers())
 
 describe('the request', () => {
+  it('to a token endpoint of its own keeps the dialect', async () => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+    const config = configWith({ fetch, tokenEndpoint: 'https://auth.example.com/tenant/a/oauth/token' })
+    await exchangeCode(config, await grantFor(config))
+    expect(calls[0]?.url).toBe('https://auth.example.com/tenant/a/oauth/token?grant_type=authorization_code')
+  })
+
   it('omits credentials, caches nothing, names no referrer, follows nothing, needs no preflight', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
@@ -116,27 +47,7 @@ describe('the request', () => {
     expect(typeof calls[0]?.init.body).toBe('string')
   })
 
-  const awkward = [
-    'plain',
-    'a:b',
-    '100%',
-    'a+b',
-    'a b',
-    'caf\u00e9',
-    '\u2603',
-    '\ud83d\ude00',
-    '-_.~',
-    "!*'()",
-    'a&b=c',
-    '%41',
-    '"\\',
-  ]
-
-  it.each(awkward)('a secret %j decodes to itself, form-encoded', async (clientSecret) => {
-    const clientId = /^[\x20-\x7e]+$/.test(clientSecret) ? clientSecret : 'app'
-    const [id, ...rest] = await basicPair({ clientId, clientSecret })
-    expect([id, ...rest].map(formDecode)).toEqual([clientId, clientSecret])
-  })
+  const awkward = ['a:b', 'a b', 'caf\u00e9', '\ud83d\ude00', "!*'()", 'a&b=c', '"\\']
 
   it('the vectors of form encoding: only what lies outside the unreserved characters is escaped', async () => {
     expect(await basicPair({ clientId: 'a-b_c.d~e', clientSecret: 'A9-_.~' })).toEqual(['a-b_c.d~e', 'A9-_.~'])
@@ -166,10 +77,6 @@ async function basicPair(options: Partial<AuthConfigOptions>): Promise<string[]>
   return Buffer.from(authorization.replace(/^Basic /, ''), 'base64')
     .toString('utf8')
     .split(':')
-}
-
-function formDecode(text = ''): string {
-  return decodeURIComponent(text.replaceAll('+', ' '))
 }
 
 describe('one code, one request', () => {
@@ -205,11 +112,8 @@ describe('one code, one request', () => {
   it.each([
     ['an answer that is not JSON', () => json('<html>')],
     ['a body without a token', () => json({})],
-    ['a token that can’t stand in a header', () => json({ access_token: 'a\r\nb' })],
     ['another token type', () => json({ access_token: 'x', token_type: 'DPoP' })],
     ['too much', () => json(`{"access_token":"x","pad":"${'a'.repeat(300_000)}"}`)],
-    ['status 500', () => json({}, { status: 500 })],
-    ['status 503 with Retry-After', () => new Response('', { status: 503, headers: { 'retry-after': '1' } })],
     ['status 429', () => json({}, { status: 429 })],
     ['a captive portal', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
     ['invalid_grant', () => json({ error: 'invalid_grant' }, { status: 400 })],
@@ -295,19 +199,15 @@ describe('one code, one request', () => {
   it.each([
     'ECONNREFUSED',
     'ENOTFOUND',
-    'EAI_AGAIN',
     'UND_ERR_CONNECT_TIMEOUT',
     'CERT_HAS_EXPIRED',
     'CRL_HAS_EXPIRED',
-    'DEPTH_ZERO_SELF_SIGNED_CERT',
-    'ERR_TLS_CERT_ALTNAME_INVALID',
-    'ERROR_IN_CRL_NEXT_UPDATE_FIELD',
-    'HOSTNAME_MISMATCH',
-    'INVALID_CA',
     'INVALID_PURPOSE',
     'PATH_LENGTH_EXCEEDED',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'HOSTNAME_MISMATCH',
+    'INVALID_CA',
     'SELF_SIGNED_CERT_IN_CHAIN',
-    'UNABLE_TO_GET_CRL',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   ])('%s came before a byte was sent: tried again', async (code) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -322,11 +222,9 @@ describe('one code, one request', () => {
 
   it.each([
     'ECONNRESET',
-    'EPIPE',
     'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
     'UND_ERR_SOCKET',
     'UND_ERR_HEADERS_TIMEOUT',
-    'UND_ERR_BODY_TIMEOUT',
     undefined,
     7,
   ])('%s may have come after the code was sent: exchange_interrupted, at once', async (code) => {
@@ -395,35 +293,5 @@ describe('waiting', () => {
     expect(calls).toEqual([])
     expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
     expect(calls).toHaveLength(1)
-  })
-
-  it('all give up before a code that was not sent is tried again: it is sent for the next call only', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const cause = Object.assign(new Error(), { code: 'ECONNREFUSED' })
-    const { fetch, calls } = scriptedFetch(new TypeError('fetch failed', { cause }), () => json({ access_token: 'x' }))
-    const events: unknown[] = []
-    const config = configWith({ fetch, onEvent: (event) => events.push(event) })
-    const grant = await grantFor(config)
-    const controller = new AbortController()
-    const wait = failure(exchangeCode(config, grant, { signal: controller.signal }))
-    await expect.poll(() => events).toHaveLength(1)
-    controller.abort()
-    expect(await wait).toMatchObject({ code: 'aborted' })
-    await vi.advanceTimersByTimeAsync(60_000)
-    expect(calls).toHaveLength(1)
-    expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
-    expect(calls).toHaveLength(2)
-  })
-
-  it('what fetch throws is replaced, never wrapped', async () => {
-    const code = secret('code')
-    const thrown = Object.assign(new TypeError(`fetch failed ${code}`), { input: code, cause: new Error(code) })
-    const { fetch } = scriptedFetch(thrown)
-    const config = configWith({ fetch })
-    registerSecret('code', code)
-    const error = await failure(exchangeCode(config, await grantFor(config, code)))
-    expect(error).toMatchObject({ code: 'exchange_interrupted' })
-    expect(error.cause).toBeUndefined()
-    assertNoLeak(error)
   })
 })

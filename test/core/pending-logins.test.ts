@@ -1,13 +1,10 @@
-import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type PendingLogin, startLogin } from '../../src/authorize.ts'
 import { readCallback } from '../../src/callback.ts'
 import { exchangeCode } from '../../src/exchange.ts'
 import { pendingLogins } from '../../src/pending-logins.ts'
-import { createSession } from '../../src/session.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import type { TokenStorage } from '../../src/storage/token-storage.ts'
-import { anyText } from '../support/any-text.ts'
 import { assertNoLeak, registerSecret, secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
 import { callbackUrl, configWith, failure, json, redirectUri, scriptedFetch } from '../support/token-flow.ts'
@@ -48,16 +45,6 @@ function failing(call: 'getItem' | 'setItem' | 'removeItem', error: unknown, fro
   })
 }
 
-/** The same storage, each of whose calls happens when the scheduler chooses. */
-function scheduled(storage: TokenStorage, scheduler: fc.Scheduler): TokenStorage {
-  const step = (what: string): Promise<unknown> => scheduler.schedule(Promise.resolve(), what)
-  return {
-    getItem: (key) => step('get').then(() => storage.getItem(key)),
-    setItem: (key, value) => step('set').then(() => storage.setItem(key, value)),
-    removeItem: (key) => step('remove').then(() => storage.removeItem(key)),
-  }
-}
-
 function records({ items }: { items: Map<string, string> }): PendingLogin[] {
   return [...items.values()].map((text) => JSON.parse(text)).filter((value) => value?.v === 1)
 }
@@ -80,34 +67,6 @@ function setUp() {
   }
   return { clock, config, storage, logins, calls, begin, finish }
 }
-
-const stored = 40
-it('anything that a storage holds: a typed answer, and the next login is saved, used once and known', async () => {
-  const state = 's'.repeat(43)
-  const times = fc.constantFrom<unknown>(testClock().wallMs(), 1e300, -1, null, 'x')
-  const uses = fc.constantFrom<unknown>('pending', 'taken', null)
-  const entry = fc.tuple(fc.oneof(fc.constant<unknown>(state), fc.jsonValue({ maxDepth: 1 })), times, uses)
-  const text = fc.oneof(
-    anyText(20),
-    fc.json({ maxDepth: 2 }),
-    fc.array(fc.oneof(entry, fc.jsonValue({ maxDepth: 1 })), { maxLength: 20 }).map((all) => JSON.stringify(all)),
-  )
-  await fc.assert(
-    fc.asyncProperty(text, text, async (index, record) => {
-      const { storage, logins, begin, clock } = setUp()
-      storage.items.set('agent-auth:login', index).set(`agent-auth:login:${state}`, record)
-      const url = `${redirectUri}?code=c&state=${state}`
-      const read = async () => readCallback(await logins.take(url), url, { nowMs: clock.wallMs() })
-      const codes = ['flow_not_found', 'flow_expired', 'state_mismatch', 'already_handled']
-      expect(codes).toContain((await failure(read())).code)
-      const pending = await begin()
-      const back = callbackUrl(pending, { code: 'c' })
-      expect(JSON.stringify(await logins.take(back))).toBe(JSON.stringify(pending))
-      expect((await failure(logins.take(back))).code).toBe('already_handled')
-    }),
-    { numRuns: stored },
-  )
-})
 
 describe('saving', () => {
   it('the whole record is stored when save resolves, and take gives it back', async () => {
@@ -226,25 +185,6 @@ describe('taking', () => {
     expect(codes).toEqual(Array.from({ length: 49 }, () => 'already_handled'))
   })
 
-  it('fifty callbacks at once, in every order of them and the storage: one token request', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), async (scheduler) => {
-        const { storage, clock, begin, finish, calls } = setUp()
-        const url = callbackUrl(await begin(), { code: 'c' })
-        const shared = scheduled(storage, scheduler)
-        const users = [1, 2].map(() => pendingLogins(shared, { clock }))
-        const callbacks = Array.from({ length: 50 }, (_, at) =>
-          scheduler.schedule(Promise.resolve()).then(() => finish(url, users[at % 2])),
-        )
-        const results = await scheduler.waitFor(Promise.allSettled(callbacks))
-        expect(calls).toHaveLength(1)
-        const codes = results.map((result) => (result.status === 'rejected' ? result.reason.code : 'tokens'))
-        expect(codes.sort()).toEqual([...Array.from({ length: 49 }, () => 'already_handled'), 'tokens'])
-      }),
-      { numRuns: 10 },
-    )
-  })
-
   it('the record is gone before the token request goes out', async () => {
     const { clock, storage, logins } = setUp()
     const left: number[] = []
@@ -320,67 +260,6 @@ describe('taking', () => {
       expect(await failure(finish(redirectUri + query))).toMatchObject({ code: 'flow_not_found' })
     expect(await failure(finish('https://['))).toMatchObject({ code: 'flow_not_found' })
     expect(storage.items).toEqual(before)
-    expect(await finish(callbackUrl(pending, { code: 'c' }))).toMatchObject({ accessToken: 'x' })
-  })
-
-  it('an error with a valid state uses the login up', async () => {
-    const { storage, begin, finish, calls } = setUp()
-    const url = callbackUrl(await begin(), { error: 'access_denied' })
-    expect(await failure(finish(url))).toMatchObject({ code: 'login_denied' })
-    expect(records(storage)).toEqual([])
-    expect(calls).toEqual([])
-  })
-
-  it('an attacker’s own callback opened here finds no login and leaves the session alone', async () => {
-    const { finish, config } = setUp()
-    const attacker = setUp()
-    const session = createSession(config)
-    await session.signIn({ accessToken: secret('access token'), obtainedAtMs: config.clock.wallMs() })
-    const url = callbackUrl(await attacker.begin(), { code: 'attacker-code' })
-    const before = session.state
-    expect(await failure(finish(url))).toMatchObject({ code: 'flow_not_found' })
-    expect(session.state).toEqual(before)
-    expect(session.state.status).toBe('signed-in')
-  })
-
-  it('success, refusal and a lost exchange all leave no record, and the next login works', async () => {
-    const clock = testClock()
-    const storage = openStorage()
-    const logins = pendingLogins(storage, { clock })
-    const answers = [
-      json({ access_token: 'x' }),
-      json({ error: 'invalid_grant' }, { status: 400 }),
-      new TypeError('reset'),
-    ]
-    const { fetch } = scriptedFetch(...answers, () => json({ access_token: 'y' }))
-    const config = configWith({ clock, fetch })
-    const run = async () => {
-      const { pending } = await startLogin(config)
-      await logins.save(pending)
-      const url = callbackUrl(pending, { code: 'c' })
-      return exchangeCode(config, readCallback(await logins.take(url), url, { nowMs: clock.wallMs() }))
-    }
-    const outcomes: string[] = []
-    for (let turn = 0; turn < 4; turn++) {
-      outcomes.push(
-        await run().then(
-          (tokens) => tokens.accessToken,
-          (error) => error.code,
-        ),
-      )
-      expect(records(storage)).toEqual([])
-    }
-    expect(outcomes).toEqual(['x', 'grant_rejected', 'exchange_interrupted', 'y'])
-  })
-
-  it('logins are stored apart from tokens: signing in and out touches neither', async () => {
-    const { config, storage, begin, finish } = setUp()
-    const pending = await begin()
-    const before = new Map(storage.items)
-    const session = createSession(config, { storage })
-    await session.signIn({ accessToken: secret('access token'), obtainedAtMs: config.clock.wallMs() })
-    for (const [key, value] of before) expect(storage.items.get(key)).toBe(value)
-    await session.signOut()
     expect(await finish(callbackUrl(pending, { code: 'c' }))).toMatchObject({ accessToken: 'x' })
   })
 })

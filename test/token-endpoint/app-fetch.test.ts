@@ -79,7 +79,6 @@ describe('a request that was not sent', () => {
   it.each<[string, Error]>([
     ['Bun', Object.assign(new Error('Unable to connect.'), { code: 'ConnectionRefused' })],
     ['Bun without a name server', Object.assign(new Error('x'), { code: 'FailedToOpenSocket' })],
-    ['Bun and a certificate', Object.assign(new Error('x'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })],
     [
       'Deno',
       new TypeError('error sending request for url (https://auth.example.com/): client error (Connect): refused'),

@@ -1,12 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isAgentAuthError } from '../../src/errors.ts'
-import { exchangeCode } from '../../src/exchange.ts'
 import { refreshTokens } from '../../src/token-endpoint.ts'
-import { anyText } from '../support/any-text.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
-import { clock, configAnswering, nowMs, read, refused } from '../support/token-answers.ts'
-import { configWith, failure, grantFor, json, scriptedFetch, tokensWith } from '../support/token-flow.ts'
+import { configAnswering, nowMs, read, refused } from '../support/token-answers.ts'
+import { configWith, failure, json, scriptedFetch, tokensWith } from '../support/token-flow.ts'
 
 describe('what the body must be', () => {
   const token = '{"access_token":"x"}'
@@ -69,19 +65,10 @@ describe('what the body must be', () => {
 
   it.each([
     '{"__proto__":{"access_token":"x"}}',
-    '{"constructor":{"access_token":"x"}}',
-    '[{"access_token":"x"}]',
     '["access_token"]',
-    '"access_token"',
-    '7',
-    'true',
-    'null',
-    '{}',
     '',
-    ' ',
     '{"access_token":"x"}{}',
     '{"access_token":"x",}',
-    "{'access_token':'x'}",
     'access_token=x&token_type=bearer',
   ])('%j is no token answer', isNoAnswer)
 
@@ -128,11 +115,6 @@ describe('what the body must be', () => {
     expect(refresh).toMatchObject({ code: 'response_too_large', retryable: true })
   })
 
-  it('the bound counts bytes, not characters', async () => {
-    const { refresh } = await refused(() => json({ access_token: 'x', pad: '\u2603'.repeat(100_000) }))
-    expect(refresh).toMatchObject({ code: 'response_too_large' })
-  })
-
   it('the bound holds where a platform has no body streams', async () => {
     const without = (text: string) => () => {
       const response = json(text)
@@ -165,16 +147,6 @@ describe('what the body must be', () => {
     expect(copy).toBeDefined()
   })
 
-  it.each([
-    ['nothing', undefined],
-    ['text', 'ok'],
-    ['a plain object', { status: 200, ok: true }],
-  ])('a caller’s fetch that resolves to %s gives a typed error', async (_, value) => {
-    const config = configWith({ fetch: (async () => value) as unknown as typeof fetch })
-    expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({ code: 'config_invalid' })
-    expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({ code: 'config_invalid' })
-  })
-
   it('a fetch that followed a redirect is refused, by flag and by URL', async () => {
     const marked = (member: string, value: unknown) => () =>
       Object.defineProperty(json({ access_token: 'x' }), member, { value })
@@ -192,66 +164,5 @@ describe('what the body must be', () => {
     }
     const same = marked('url', 'https://auth.example.com/auth/v1/token?grant_type=refresh_token')
     expect(await refreshTokens(configAnswering(same), tokensWith())).toMatchObject({ accessToken: 'x' })
-  })
-})
-
-describe('any answer', () => {
-  // Half of them are errors: a million of each.
-  const bodies = 500
-  it('any body: tokens of the right form, or a typed error', async () => {
-    const value = fc.oneof(
-      fc.jsonValue({ maxDepth: 2 }),
-      fc.constantFrom('x', 'Bearer', '3600', 'invalid_grant', 'a\r\nb', '\ud800'),
-    )
-    const names = [
-      'access_token',
-      'token_type',
-      'expires_in',
-      'refresh_token',
-      'scope',
-      'error',
-      'error_description',
-      '__proto__',
-    ]
-    const objects = fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), value, { maxKeys: 6 })
-    const body = fc.oneof(
-      objects.map((object) => JSON.stringify({ access_token: 'x', ...object })),
-      objects.map((object) => JSON.stringify(object)),
-      fc.jsonValue().map((any) => JSON.stringify(any)),
-      anyText(10),
-    )
-    const status = fc.oneof(
-      { weight: 3, arbitrary: fc.constantFrom(200, 201, 400, 401) },
-      fc.integer({ min: 200, max: 599 }),
-    )
-    const type = fc.constantFrom('application/json', 'text/html', '', 'application/problem+json', 'json/')
-    const tokens = tokensWith()
-    let granted = 0
-    await fc.assert(
-      fc.asyncProperty(status, type, body, async (code, media, text) => {
-        const empty = [204, 205, 304].includes(code)
-        const answer = () =>
-          new Response(empty ? null : new TextEncoder().encode(text), {
-            status: code,
-            headers: { 'content-type': media },
-          })
-        const config = configWith({ clock, fetch: scriptedFetch(answer).fetch })
-        try {
-          const result = await refreshTokens(config, tokens)
-          granted += 1
-          expect(result.accessToken).toMatch(/^[\x21-\x7e]+$/)
-          expect(result.refreshToken).toEqual(expect.any(String))
-          expect(result.expiresAtMs ?? nowMs).toBeGreaterThanOrEqual(nowMs)
-          expect([200, 201]).toContain(code)
-        } catch (error) {
-          if (!isAgentAuthError(error)) throw error
-          expect(error.code).toMatch(
-            /^(grant_rejected|client_rejected|config_invalid|temporarily_unavailable|response_invalid|response_too_large)$/,
-          )
-        }
-      }),
-      { numRuns: bodies },
-    )
-    expect(granted).toBeGreaterThan(bodies / 50)
   })
 })

@@ -1,11 +1,4 @@
-import { SignJWT, UnsecuredJWT } from 'jose'
-import {
-  authorizationCodeGrantRequest,
-  customFetch,
-  None,
-  processAuthorizationCodeResponse,
-  validateAuthResponse,
-} from 'oauth4webapi'
+import { UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import type { AuthEvent } from '../../src/events.ts'
 import { exchangeCode } from '../../src/exchange.ts'
@@ -19,26 +12,6 @@ const members = (body: object) => () => json({ access_token: 'x', ...body })
 describe('what a token answer may leave out', () => {
   it('access_token alone is a success, and nothing is made up', async () => {
     expect(await read(members({}))).toEqual({ accessToken: 'x', obtainedAtMs: nowMs })
-  })
-
-  it('oauth4webapi’s own processor refuses that answer, which is why it is read here', async () => {
-    const server = { issuer: 'https://auth.example.com', token_endpoint: 'https://auth.example.com/t' }
-    const client = { client_id: 'app' }
-    const checked = validateAuthResponse(server, client, new URLSearchParams({ code: 'c', state: 's' }), 's')
-    const answer = await authorizationCodeGrantRequest(
-      server,
-      client,
-      None(),
-      checked,
-      'https://a.example/cb',
-      'v'.repeat(43),
-      {
-        [customFetch]: async () => members({})(),
-      },
-    )
-    await expect(processAuthorizationCodeResponse(server, client, answer)).rejects.toMatchObject({
-      message: expect.stringContaining('token_type'),
-    })
   })
 
   it('takes an answer with all members', async () => {
@@ -72,26 +45,15 @@ describe('what a token answer may leave out', () => {
 
   it.each<[unknown, number | undefined]>([
     [3600, 3_600_000],
-    ['3600', 3_600_000],
-    [1, 1_000],
     [0.5, 500],
-    ['0.5', 500],
     [315_360_000, 315_360_000_000],
     [315_360_001, undefined],
     [0, undefined],
-    ['0', undefined],
     [-1, undefined],
-    ['-1', undefined],
-    ['abc', undefined],
     ['3600abc', undefined],
     ['1e3', undefined],
-    ['0x10', undefined],
-    [' 3600', undefined],
-    ['', undefined],
     ['Infinity', undefined],
     [null, undefined],
-    [true, undefined],
-    [{}, undefined],
     [[3600], undefined],
     [undefined, undefined],
   ])('expires_in %j: a life of %s ms', async (value, lifeMs) => {
@@ -117,20 +79,10 @@ describe('what a token answer may leave out', () => {
     ['expires_in as well', { iat: 1_000, exp: 1_600 }, 30, 30_000],
     ['an unusable expires_in as well', { iat: 1_000, exp: 1_600 }, 'soon', 600_000],
     ['exp as text', { exp: 'tomorrow' }, undefined, undefined],
-    ['exp as an object', { exp: {} }, undefined, undefined],
   ])('a JWT access token with %s', async (_, claims, expiresIn, lifeMs) => {
     const token = new UnsecuredJWT(claims).encode()
     const tokens = await read(() => json({ access_token: token, expires_in: expiresIn }))
     expect(tokens.expiresAtMs).toBe(lifeMs && nowMs + lifeMs)
-  })
-
-  it('a signed JWT as the service makes them', async () => {
-    const jwt = new SignJWT({})
-      .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
-      .setIssuedAt(5_000)
-      .setExpirationTime(5_300)
-    const token = await jwt.sign(new Uint8Array(32))
-    expect((await read(() => json({ access_token: token }))).expiresAtMs).toBe(nowMs + 300_000)
   })
 
   it.each(['a.b', 'a.b.c', '..', 'e30.e30.', 'e30.bnVsbA.', `e30.${btoa('[1]')}.`, 'e30.%%%.x'])(
@@ -139,12 +91,6 @@ describe('what a token answer may leave out', () => {
       expect(await read(() => json({ access_token: token }))).toEqual({ accessToken: token, obtainedAtMs: nowMs })
     },
   )
-
-  it('claims whose base64url needs its own two characters, beside text that is not ASCII', async () => {
-    const token = new UnsecuredJWT({ iat: 1_000, exp: 1_600, name: 'ÿþ>>>???~~~žß' }).encode()
-    expect(token).toMatch(/-.*_|_.*-/)
-    expect((await read(() => json({ access_token: token }))).expiresAtMs).toBe(nowMs + 600_000)
-  })
 
   it.each(['e30.CLAIMS', 'e30.CLAIMS.c.d', 'e30.CLAIMS.c.d.e'])(
     'a JWT has three parts; others have an unknown life: %s',
@@ -164,7 +110,6 @@ describe('what a token answer may leave out', () => {
   it.each<[string | undefined, number]>([
     [undefined, 0],
     ['api.access', 0],
-    ['other api.access', 0],
     ['other', 1],
     ['api.accessory', 1],
     ['', 0],
@@ -188,7 +133,6 @@ describe('what a token answer may leave out', () => {
     ['api.access offline_access', 0],
     ['offline_access more api.access', 0],
     ['api.access', 1],
-    ['offline_access', 1],
   ])('of the scopes api.access and offline_access %j is granted: %d warnings', async (scope, warnings) => {
     const events: AuthEvent[] = []
     const { fetch } = scriptedFetch(members({ scope }))
@@ -201,21 +145,16 @@ describe('what a token answer may leave out', () => {
 describe('what a token must be', () => {
   it.each<[string, (mark: string) => unknown]>([
     ['a line break', (mark) => `${mark}\r\nX-Injected: y`],
-    ['a line feed', (mark) => `${mark}\n`],
     ['a space', (mark) => `${mark} b`],
-    ['a tab', (mark) => `${mark}\t`],
     ['NUL', (mark) => `${mark}\u0000`],
-    ['DEL', (mark) => `${mark}\u007f`],
     ['an emoji', (mark) => `${mark}\ud83d\ude00`],
     ['a lone surrogate', (mark) => `${mark}\ud800`],
     ['Latin-1', (mark) => `${mark}\u00e9`],
     ['over 16 KiB', (mark) => mark + 'a'.repeat(16_384)],
     ['empty', () => ''],
     ['a number', () => 7],
-    ['an array', (mark) => [mark]],
     ['an object', (mark) => ({ token: mark })],
     ['null', () => null],
-    ['true', () => true],
     ['absent', () => undefined],
   ])('an access token that holds or is %s is refused and not quoted', async (_, make) => {
     const mark = secret('access token')
