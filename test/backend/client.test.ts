@@ -130,18 +130,6 @@ describe('the end of a session', () => {
     expect(rig.client.state).toEqual(signedIn)
   })
 
-  it('is waited for by one timer, however often the page was shown', async () => {
-    const time = virtualTime(startMs)
-    const rig = backendClientRig()
-    await rig.client.ready()
-    for (const reads of [2, 3, 4]) {
-      rig.page.dispatch('focus')
-      await until(rig.page.reads, reads)
-      await flush()
-    }
-    expect(time.pendingTimers).toBe(1)
-  })
-
   it('waits no longer than a timer can', async () => {
     const time = virtualTime(startMs)
     const rig = backendClientRig({ ...signedIn, endsAtMs: startMs + 400 * dayMs })

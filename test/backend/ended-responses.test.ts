@@ -1,6 +1,5 @@
 // Responses in progress when their session ends.
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { relayBody } from '../../src/backend/proxy/bodies.ts'
+import { expect, test } from 'vitest'
 import { searchPath } from '../support/backend-rig.ts'
 import { statuses, type TwoProcesses, twoProcesses } from '../support/two-processes.ts'
 
@@ -70,30 +69,4 @@ test('a response in progress goes on while its session does, and keeps the sessi
   }
   expect(await statuses(other.here)).toEqual(['signed-out'])
   expect(rig.events.filter(({ type }) => type === 'proxy_interrupted')).toEqual([])
-})
-
-test('the time in which the storage says whether the session has ended is no silence of the API', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const ends: unknown[] = []
-  let asked = (): void => {}
-  let answer = (_: boolean): void => {}
-  const isAsked = new Promise<void>((resolve) => {
-    asked = resolve
-  })
-  const hasSessionEnded = (): Promise<boolean> => {
-    asked()
-    return new Promise((resolve) => {
-      answer = resolve
-    })
-  }
-  const onEnd = (...end: unknown[]): void => void ends.push(end)
-  const body = new Response('one').body as ReadableStream<Uint8Array>
-  const read = new Response(relayBody(body, { maxApiSilenceMs: 100, hasSessionEnded, onEnd })).text()
-  const outcome = read.catch(({ message }: Error) => message)
-  await isAsked
-  await vi.advanceTimersByTimeAsync(150)
-  answer(false)
-  expect(await outcome).toBe('one')
-  expect(ends).toEqual([['complete', undefined]])
 })

@@ -1,41 +1,11 @@
 import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type AppBrowser, type BackendRig, guard, statusAndCode, steppedStorage } from '../support/backend-rig.ts'
+import { type AppBrowser, type BackendRig, guard, steppedStorage } from '../support/backend-rig.ts'
 import { type TestClock, testClock } from '../support/clock.ts'
 import { rigOf } from '../support/rig-of.ts'
 
 afterEach(() => {
   vi.useRealTimers()
-})
-
-describe('a write that took effect and was reported as failed', () => {
-  test('is found after a login, so that a logout elsewhere ends the session in every process', async () => {
-    const clock = testClock(Date.now())
-    const inner = memoryStorage()
-    let lost = 1
-    const flaky: TokenStorage = {
-      ...inner,
-      async setItem(name, value) {
-        await inner.setItem(name, value)
-        if (lost-- > 0) throw new Error('Command timed out')
-      },
-    }
-    const rig = await rigOf({ backend: { clock, sessions: flaky } })
-    const one = rig.browser()
-    const two = rig.browser(rig.another({ sessions: inner }))
-    await one.logIn()
-    const cookie = one.session()
-    two.setCookie(...cookie)
-    expect((await two.call()).status).toBe(200)
-    expect((await two.logOut()).status).toBe(200)
-    for (let round = 0; round < 3; round++) {
-      clock.advance(6_000)
-      for (const copy of [one, two]) {
-        copy.setCookie(...cookie)
-        expect((await copy.call()).status).toBe(401)
-      }
-    }
-  })
 })
 
 /** A service that numbers its tokens, and what its revocation endpoint was told. `held` delays the responses to refreshes. */
@@ -86,36 +56,6 @@ describe('revocation at logout', () => {
     expect([...live]).toEqual(['refresh-2'])
     expect((await browser.logOut()).status).toBe(200)
     expect(revoked).toContain('refresh-2')
-    expect([...live]).toEqual([])
-    expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
-  })
-
-  test('revokes the token in memory if the storage cannot be read', async () => {
-    const { options, live } = numbered()
-    let unreadable = false
-    const sessions = steppedStorage((operation) => {
-      if (unreadable && operation === 'getItem') throw new Error('ECONNREFUSED')
-    })
-    const rig = await rigOf({ backend: { ...options, sessions } })
-    const browser = rig.browser()
-    await browser.send('/auth/login').then(finish(browser))
-    unreadable = true
-    expect((await browser.logOut()).status).toBe(200)
-    expect([...live]).toEqual([])
-    expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
-  })
-
-  test('revokes the token and responds with 503 if the record cannot be removed', async () => {
-    const { options, live } = numbered()
-    let failing = false
-    const sessions = steppedStorage((operation) => {
-      if (failing && operation === 'removeItem') throw new Error('READONLY')
-    })
-    const rig = await rigOf({ backend: { ...options, sessions } })
-    const browser = rig.browser()
-    await browser.send('/auth/login').then(finish(browser))
-    failing = true
-    expect(await statusAndCode(await browser.logOut())).toEqual({ status: 503, code: 'storage_failed' })
     expect([...live]).toEqual([])
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
@@ -234,37 +174,6 @@ describe('a logout while a refresh is in progress', () => {
       expect(await elsewhere.status()).toBe('signed-out')
     },
   )
-})
-
-test('a process that waits for the lock behind a logout refreshes nothing', async () => {
-  const { options, live } = numbered()
-  const clock = testClock(Date.now())
-  const inner = memoryStorage()
-  const seen: string[] = []
-  let open = (): void => {}
-  const gate = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  const sessions = steppedStorage((operation) => {
-    seen.push(operation)
-    return operation === 'removeItem' ? gate : undefined
-  }, inner)
-  const rig = await rigOf({ backend: { ...options, clock, sessions } })
-  const browser = rig.browser()
-  await browser.send('/auth/login').then(finish(browser))
-  const elsewhere = rig.browser(rig.another({}))
-  elsewhere.setCookie(...browser.session())
-  clock.advance(700_000)
-  const leaving = browser.logOut()
-  await expect.poll(() => seen).toContain('removeItem')
-  seen.length = 0
-  const call = elsewhere.call()
-  await expect.poll(() => seen).toContain('withLock')
-  open()
-  expect((await leaving).status).toBe(200)
-  expect((await call).status).toBe(401)
-  expect([...live]).toEqual([])
-  expect(rig.events.filter(({ type }) => type === 'token_request')).toHaveLength(1)
 })
 
 /** Continues from the response of the login route to the end of the callback, with an invented code. */

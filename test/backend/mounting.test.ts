@@ -9,7 +9,6 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard } from '../support/backend-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
-import { failure } from '../support/token-flow.ts'
 
 const path = '/api/items'
 
@@ -156,16 +155,4 @@ describe('toFastifyPlugin', () => {
       expect(await answered.json()).toEqual({ got: '{"name":' })
     }
   })
-})
-
-test.each([
-  ['toNodeHandler', toNodeHandler],
-  ['toFastifyPlugin', toFastifyPlugin],
-])('%s of anything but a backend: config_invalid says what it needs', async (name, mount) => {
-  const { backend } = await rigOf()
-  for (const wrong of [undefined, {}, backend.handle])
-    expect(await failure(() => mount(wrong as unknown as Backend))).toMatchObject({
-      code: 'config_invalid',
-      message: `Configuration: ${name} needs the backend that createBackend returned.`,
-    })
 })

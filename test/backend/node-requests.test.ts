@@ -46,8 +46,3 @@ test('getSession takes the request objects of Node, Express and Fastify', async 
     status: 'signed-out',
   })
 })
-
-test('getSession takes the Headers of a request alone', async () => {
-  rig = await backendRig()
-  expect(await rig.backend.getSession({ headers: new Headers() })).toEqual({ signedIn: false, status: 'signed-out' })
-})

