@@ -65,6 +65,13 @@ describe('options in plain JavaScript', () => {
     vi.unstubAllGlobals()
   })
 
+  it('signIn in a popup without the option popup is refused', async () => {
+    vi.stubGlobal('location', { href: `${origin}/home`, origin })
+    const refused = { code: 'config_invalid', message: expect.stringContaining('popupLogin()') }
+    expect(await failure(createBrowserAuth(options).signIn({ mode: 'popup' }))).toMatchObject(refused)
+    vi.unstubAllGlobals()
+  })
+
   it('a redirect URI of another origin is allowed with a loginStorage, which its pages may share', async () => {
     const shared = createBrowserAuth({ ...options, loginStorage: memoryStorage(), popup: popupLogin() })
     vi.stubGlobal('document', {})

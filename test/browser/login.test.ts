@@ -5,14 +5,7 @@ import type { BrowserContext, Frame, Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../support/listen.ts'
 import { holdTokenResponse } from './held-response.ts'
-import { browserRig, call, signIn, started, statusOf, untilStatus, untilTrue } from './rig.ts'
-
-declare global {
-  interface Window {
-    /** Lets the storage that a test holds back answer. */
-    release?: () => void
-  }
-}
+import { browserRig, call, fillForms, signIn, started, statusOf, untilStatus, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 
@@ -45,11 +38,7 @@ describe('login', () => {
     const page = await rig.open(await rig.context(), '/memory/deep?tab=2#/part?x=1')
     expect(await call(page)).toBe('login_required')
     await page.click('#redirect')
-    const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
-    await page.fill('[name=email]', ada?.email ?? '')
-    await page.fill('[name=password]', ada?.password ?? '')
-    await page.keyboard.press('Enter')
-    await page.click('[name=decision][value=approve]')
+    await fillForms(page, rig.service, 'approve')
     await page.waitForURL(`${rig.origin}/memory/deep?tab=2#/part?x=1`)
     expect(await started(page)).toBe('signed-in')
     expect(await call(page)).toBe(200)
@@ -63,11 +52,7 @@ describe('login', () => {
     rig.service.dev.autoApprove(undefined)
     const page = await rig.open(await rig.context(), '/memory/wanted?a=1')
     await page.click('#redirect')
-    const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
-    await page.fill('[name=email]', ada?.email ?? '')
-    await page.fill('[name=password]', ada?.password ?? '')
-    await page.keyboard.press('Enter')
-    await page.click('[name=decision][value=deny]')
+    await fillForms(page, rig.service, 'deny')
     await page.waitForURL(`${rig.origin}/memory/callback`)
     expect(await started(page)).toBe('login_denied')
     const denied = await page.evaluate(() =>
@@ -297,31 +282,6 @@ describe('callback', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/wanted`)
   })
 
-  it('a wrong tokenEndpoint fails with an error that names the options and the CORS header to check', async () => {
-    const context = await rig.context()
-    const page = await rig.open(context, '/memory/home')
-    await context.addInitScript(() => {
-      window.adjust = (options) => ({ ...options, tokenEndpoint: `${options.authUrl}/auth/v1/no-such-endpoint` })
-    })
-    await page.reload()
-    await page.evaluate(() => window.app.auth.signIn())
-    await page.waitForURL(`${rig.origin}/memory/callback`)
-    expect(await started(page)).toBe('exchange_interrupted')
-    expect(await page.evaluate(() => window.app.auth.ready().catch(({ message }) => message))).toBe(
-      `${new URL(rig.service.authUrl).origin} did not respond, or CORS or CSP connect-src refuses this page. Developer: check` +
-        ' authUrl and tokenEndpoint. Start the login again.',
-    )
-  })
-
-  it('an error with our state ends its login, is told to every call, and the next login succeeds', async () => {
-    const page = await rig.open(await rig.context(), '/memory/home')
-    const callback = await interrupted(page)
-    expect(await goto(page, callback.replace(/code=[^&]*/, 'error=server_error'))).toBe('login_failed')
-    expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe('login_failed')
-    await signIn(page)
-    expect(await call(page)).toBe(200)
-  })
-
   it.each([
     ['an error', (callback: string) => callback.replace(/code=[^&]*/, 'error=access_denied'), 'login_denied'],
     ['a refused code', (callback: string) => callback.replace(/code=[^&]*/, 'code=unknown'), 'grant_rejected'],
@@ -430,13 +390,6 @@ describe('callback', () => {
     })
   })
 
-  it('a callback whose path a server changed by a slash at its end is finished', async () => {
-    const page = await rig.open(await rig.context(), '/memory/home')
-    const callback = await interrupted(page)
-    expect(await goto(page, callback.replace('/callback?', '/callback/?'))).toBe('signed-in')
-    expect(page.url()).toBe(`${rig.origin}/memory/home`)
-  })
-
   it("a developer's page without onEvent reads once on the console what no call throws", async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
@@ -493,12 +446,8 @@ describe('callback', () => {
   it('a sign-out at the service ends its own sign-in: the next login asks for the password', async () => {
     const page = await rig.open(await rig.context(), '/indexed/home')
     rig.service.dev.autoApprove(undefined)
-    const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
     await page.evaluate(() => window.app.auth.signIn())
-    await page.fill('[name=email]', ada?.email ?? '')
-    await page.fill('[name=password]', ada?.password ?? '')
-    await page.keyboard.press('Enter')
-    await page.click('[name=decision][value=approve]')
+    await fillForms(page, rig.service, 'approve')
     await page.waitForURL(`${rig.origin}/**`)
     expect(await started(page)).toBe('signed-in')
     await page.evaluate(() => window.app.auth.signOut({ atService: true, returnTo: '/indexed/bye' }))
@@ -508,7 +457,7 @@ describe('callback', () => {
     await page.waitForSelector('[name=password]')
   })
 
-  it('a prerendered page finishes no login, starts none and reads nothing until it is shown', async () => {
+  it('a prerendered page finishes no login and starts none until it is shown', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
@@ -521,41 +470,18 @@ describe('callback', () => {
       })
     })
     const show = (): Promise<boolean> => page.evaluate(() => dispatchEvent(new Event('shown')))
-    const sooner = <T>(work: (page: Page) => Promise<T>): Promise<T | string> =>
-      Promise.race([work(page), page.waitForTimeout(200).then(() => 'waits')])
+    const waits = (work: Promise<string>): Promise<string> =>
+      Promise.race([work, page.waitForTimeout(200).then(() => 'waits')])
     await page.goto(callback)
-    expect(await sooner(started)).toBe('waits')
-    expect(await sooner(() => page.evaluate(() => window.app.codeOf(window.app.auth.session.resume())))).toBe('waits')
-    expect(await sooner(call)).toBe('waits')
-    const abandoned = page.evaluate(() =>
-      window.app.codeOf(window.app.auth.session.getAccessToken({ signal: AbortSignal.abort() })),
-    )
-    expect(await abandoned).toBe('aborted')
-    expect(await statusOf(page)).toBe('loading')
-    expect(page.url()).toBe(callback)
+    expect(await waits(started(page))).toBe('waits')
     expect(rig.tokenRequests('authorization_code')).toBe(0)
     await show()
     expect(await started(page)).toBe('signed-in')
-    expect(await call(page)).toBe(200)
     await page.goto(`${rig.origin}/memory/next`)
-    expect(await sooner(() => page.evaluate(() => window.app.codeOf(window.app.auth.signIn())))).toBe('waits')
-    expect(await page.evaluate(() => sessionStorage.getItem('agent-auth:login'))).not.toContain('pending')
+    expect(await waits(page.evaluate(() => window.app.codeOf(window.app.auth.signIn())))).toBe('waits')
     const returned = page.waitForURL(`${rig.origin}/memory/callback?**`)
     await show()
     await returned
-  })
-
-  it('a call made while the callback is being finished waits for it', async () => {
-    const context = await rig.context()
-    const page = await rig.open(context, '/memory/home')
-    const callback = await interrupted(page)
-    const held = await holdTokenResponse(page)
-    await page.goto(callback)
-    await held.reached
-    expect(await statusOf(page)).not.toBe('signed-in')
-    const call = await page.evaluateHandle(() => ({ made: window.app.call() }))
-    await held.answer()
-    expect(await call.evaluate(({ made }) => made)).toBe(200)
   })
 
   it('a call whose signal fires meanwhile ends at once, with the signal’s own reason', async () => {

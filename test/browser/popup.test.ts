@@ -3,7 +3,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { holdTokenResponse } from './held-response.ts'
-import { browserRig, call, started, statusOf, untilTrue } from './rig.ts'
+import { browserRig, call, fillForms, started, statusOf, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 
@@ -23,14 +23,6 @@ async function openPopup(page: Page): Promise<Page> {
   return popup
 }
 
-async function fillForms(popup: Page, decision: 'approve' | 'deny'): Promise<void> {
-  const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
-  await popup.fill('[name=email]', ada?.email ?? '')
-  await popup.fill('[name=password]', ada?.password ?? '')
-  await popup.keyboard.press('Enter')
-  await popup.click(`[name=decision][value=${decision}]`)
-}
-
 /** What the popup login of the page came to. */
 async function outcome(page: Page): Promise<string> {
   await untilTrue(page, () => window.app.started !== 'popup')
@@ -44,8 +36,9 @@ it.each(['alone', 'isolated by COOP'])('a user signs in in a window, %s, which t
   const page = await rig.open(context, '/indexed/home?x=1')
   const popup = await openPopup(page)
   expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }))).toBe('{}')
+  expect(await popup.evaluate(() => window.opener)).toBeNull()
   const closed = popup.waitForEvent('close')
-  await fillForms(popup, 'approve')
+  await fillForms(popup, rig.service, 'approve')
   expect(await outcome(page)).toBe('resolved')
   await closed
   expect(page.url()).toBe(`${rig.origin}/indexed/home?x=1`)
@@ -54,21 +47,11 @@ it.each(['alone', 'isolated by COOP'])('a user signs in in a window, %s, which t
   expect(rig.tokenRequests('authorization_code')).toBe(1)
 })
 
-it('no page in the window can reach the page that opened it', async () => {
-  rig.service.dev.autoApprove(undefined)
-  const context = await rig.context()
-  const page = await rig.open(context, '/memory/home')
-  const popup = await openPopup(page)
-  expect(await popup.evaluate(() => window.opener)).toBeNull()
-  await fillForms(popup, 'approve')
-  expect(await outcome(page)).toBe('resolved')
-})
-
 it('a denied login in a window is told as such', async () => {
   rig.service.dev.autoApprove(undefined)
   const page = await rig.open(await rig.context(), '/memory/home')
   const popup = await openPopup(page)
-  await fillForms(popup, 'deny')
+  await fillForms(popup, rig.service, 'deny')
   expect(await outcome(page)).toBe('login_denied')
   expect(await statusOf(page)).toBe('signed-out')
 })
@@ -203,7 +186,7 @@ it('a sign-out while the window is open leaves the user, who goes on there, free
   const page = await rig.open(await rig.context(), '/indexed/home')
   const popup = await openPopup(page)
   await page.evaluate(() => window.app.auth.signOut())
-  await fillForms(popup, 'approve')
+  await fillForms(popup, rig.service, 'approve')
   expect(await outcome(page)).toBe('resolved')
   expect(await call(page)).toBe(200)
 })
@@ -213,18 +196,8 @@ it('a window whose opener is gone says so instead of waiting', async () => {
   const page = await rig.open(await rig.context(), '/memory/home')
   const popup = await openPopup(page)
   await page.close()
-  await fillForms(popup, 'approve')
+  await fillForms(popup, rig.service, 'approve')
   await popup.waitForURL(`${rig.origin}/memory/callback`)
   expect(await started(popup)).toBe('flow_not_found')
   expect(rig.tokenRequests('authorization_code')).toBe(0)
-})
-
-it('without the option popup a popup is refused', async () => {
-  const context = await rig.context()
-  await context.addInitScript(() => {
-    window.adjust = ({ popup: _, ...options }) => options
-  })
-  const page = await rig.open(context, '/memory/home')
-  await page.click('#popup')
-  expect(await outcome(page)).toBe('config_invalid')
 })

@@ -111,6 +111,15 @@ export async function signIn(page: Page, returnTo?: string): Promise<void> {
   await untilTrue(page, () => window.app?.started === 'signed-in')
 }
 
+/** Signs in as a user does on the pages of the service, and approves or denies. */
+export async function fillForms(page: Page, service: Service, decision: 'approve' | 'deny'): Promise<void> {
+  const ada = service.people.find(({ email }) => email.startsWith('ada@'))
+  await page.fill('[name=email]', ada?.email ?? '')
+  await page.fill('[name=password]', ada?.password ?? '')
+  await page.keyboard.press('Enter')
+  await page.click(`[name=decision][value=${decision}]`)
+}
+
 export const call = (page: Page): Promise<number | string> => page.evaluate(() => window.app.call())
 
 export const statusOf = (page: Page): Promise<string> => page.evaluate(() => window.app.auth.session.state.status)

@@ -4,7 +4,7 @@ import { userText } from 'agent-auth/texts'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { buildScript } from './built-app.ts'
-import { browserRig } from './rig.ts'
+import { browserRig, fillForms } from './rig.ts'
 
 // The apps that docs/react.md shows, word for word.
 
@@ -82,11 +82,7 @@ describe.each(['react-router', 'browser-router', 'tanstack-router'])('docs/snipp
   it('a declined login is told at the callback route, and the next one comes back to the page asked for', async () => {
     rig.service.dev.autoApprove(undefined)
     const { page } = await openPage('/agents?page=2')
-    const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
-    await page.fill('[name=email]', ada?.email ?? '')
-    await page.fill('[name=password]', ada?.password ?? '')
-    await page.keyboard.press('Enter')
-    await page.click('[name=decision][value=deny]')
+    await fillForms(page, rig.service, 'deny')
     await page.getByText(userText('login_denied').text).waitFor()
     expect(page.url()).toBe(`${rig.origin}/callback`)
     rig.service.dev.autoApprove('ada@demo.example')

@@ -16,9 +16,6 @@ test.each([
   [['login', '--timeout', '-1'], '--timeout takes a value; write --timeout=VALUE if it begins with a hyphen'],
   [['status', '--json=yes'], "Option '--json' does not take an argument"],
   [['login', '--authURL', 'x'], 'there is no option --authURL'],
-  [['status', '--prafjle', 'x'], 'there is no option --prafjle'],
-  [['status', '-p'], 'there is no option -p'],
-  [['status', '-profile', 'x'], 'there is no option -p'],
   [['login', '-secret-of-mine'], 'there is no option -s'],
 ])('%j is refused with what to write', (args, message) => {
   expect(refusal(args)).toBe(message)

@@ -70,12 +70,6 @@ test.each<[what: string, fetch: typeof globalThis.fetch]>([
   await requireServer(configWith({ fetch }), 10)
 })
 
-test('a login waits three seconds at most for a sign of its server', async () => {
-  const limit = vi.spyOn(AbortSignal, 'timeout')
-  await requireServer(configWith({ fetch: async () => new Response('') }))
-  expect(limit.mock.calls).toEqual([[3_000]])
-})
-
 test.each([true, false])(
   'on a terminal (%s), a login says at once what to do if the browser shows an error',
   async (isTTY) => {

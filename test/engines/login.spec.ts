@@ -1,18 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  addressOf,
-  call,
-  engineRig,
-  fillForms,
-  goto,
-  leave,
-  reload,
-  signIn,
-  started,
-  statusOf,
-  tabAt,
-  waitFor,
-} from './rig.ts'
+import { addressOf, call, engineRig, fillForms, goto, leave, reload, started, statusOf, tabAt, waitFor } from './rig.ts'
 
 const rig = engineRig()
 const exchanges = () => rig.requests({ grantType: 'authorization_code' }).length
@@ -95,21 +82,5 @@ describe('callback', () => {
     await goto(tab, `${rig.app.origin}/indexed/home`)
     expect(await call(tab)).toBe(200)
     expect(exchanges()).toBe(1)
-  })
-
-  it('an error with our state is told, and the next login succeeds', async () => {
-    const tab = await rig.open('/memory/home')
-    rig.app.before = () => {
-      // The service's answer, as one that is overloaded gives it.
-      const { searchParams } = new URL(location.href)
-      if (!searchParams.has('code') || sessionStorage.getItem('failed')) return
-      sessionStorage.setItem('failed', 'once')
-      history.replaceState(null, '', `?error=server_error&state=${searchParams.get('state')}`)
-    }
-    await leave(tab)
-    expect(await waitFor(tab, () => window.app?.started)).toBe('login_failed')
-    expect(exchanges()).toBe(0)
-    await signIn(tab)
-    expect(await call(tab)).toBe(200)
   })
 })

@@ -40,14 +40,6 @@ describe('refresh', () => {
     },
   )
 
-  it('a call whose token the API refuses is sent again, once, with a new one', async () => {
-    const tab = await rig.signedIn('indexed')
-    await rig.service.dev.expireAccessTokens()
-    expect(await call(tab)).toBe(200)
-    expect(answersOfTheApi()).toEqual([401, 200])
-    expect(refreshes()).toBe(1)
-  })
-
   it('two tabs, twenty calls with a refused token: one refresh, the other tab takes its tokens over', async () => {
     const tabs = [await rig.signedIn('indexed'), await rig.open('/indexed/home')] as const
     for (const round of [1, 2]) {

@@ -87,13 +87,6 @@ describe('the file', () => {
     }
   })
 
-  test('has a line for each record', async () => {
-    const { path, storage } = await written()
-    await storage.setItem('other', 'text')
-    const lines = ['{', '  "v": 1,', '  "records": {', '    "key": "value",', '    "other": "text"', '  }', '}', '']
-    expect(readFileSync(path, 'utf8').split('\n')).toEqual(lines)
-  })
-
   test('is found when the process changes its folder', async () => {
     const path = freshFile(onTestFinished)
     mkdirSync(dirname(path), { mode: 0o700 })
@@ -304,59 +297,38 @@ describe('content that this version did not write', () => {
     expect(readFileSync(path, 'utf8')).toBe(newer)
   })
 
-  test.each([
-    'null',
-    '[]',
-    '"text"',
-    '{"name":"an app"}',
-    '{"v":"1"}',
-    '{"records":{}}',
-    '-----BEGIN PRIVATE KEY-----\n',
-    '{',
-  ])('%j of another program is neither read nor replaced', async (text) => {
-    const { path, storage } = await written()
-    writeFileSync(path, text)
-    const { realm, service } = sessionRig()
-    const { session } = realm({ storage })
-    await session.ready().catch(() => undefined)
-    await session.signIn(service.issue()).catch(() => undefined)
-    await expect(storage.getItem('key')).rejects.toMatchObject({
-      ...failed,
-      message: expect.stringContaining('no file of agent-auth'),
-    })
-    await expect(storage.setItem('key', 'x')).rejects.toMatchObject(failed)
-    expect(readFileSync(path, 'utf8')).toBe(text)
-  })
+  test.each(['null', '{"name":"an app"}', '-----BEGIN PRIVATE KEY-----\n', '{'])(
+    '%j of another program is neither read nor replaced',
+    async (text) => {
+      const { path, storage } = await written()
+      writeFileSync(path, text)
+      const { realm, service } = sessionRig()
+      const { session } = realm({ storage })
+      await session.ready().catch(() => undefined)
+      await session.signIn(service.issue()).catch(() => undefined)
+      await expect(storage.getItem('key')).rejects.toMatchObject({
+        ...failed,
+        message: expect.stringContaining('no file of agent-auth'),
+      })
+      await expect(storage.setItem('key', 'x')).rejects.toMatchObject(failed)
+      expect(readFileSync(path, 'utf8')).toBe(text)
+    },
+  )
 
-  test.each([
-    '',
-    '\0\0\0',
-    '{"v":1,"records":{"key":"val',
-    '{"v":1}',
-    '{"v":1,"records":[]}',
-    '{"v":1,"records":null}',
-  ])('%j counts as unreadable, is reported, and is replaced by a sign-in', async (text) => {
-    const path = freshFile(onTestFinished)
-    mkdirSync(dirname(path), { mode: 0o700 })
-    writeFileSync(path, text, { mode: 0o600 })
-    const { realm, service } = sessionRig()
-    const here = realm({ storage: fileStorage(path) })
-    expect((await here.session.ready()).status).toBe('signed-out')
-    expect(JSON.stringify(here.eventsOf('storage_degraded'))).toContain('unreadable')
-    await here.session.signIn(service.issue())
-    expect((await realm({ storage: fileStorage(path) }).session.ready()).status).toBe('signed-in')
-  })
-
-  test('a sign-in over a folder that other users can change is reported with the text of the error', async () => {
-    const path = freshFile(onTestFinished)
-    mkdirSync(dirname(path))
-    chmodSync(dirname(path), 0o777)
-    const { realm, service } = sessionRig()
-    const here = realm({ storage: fileStorage(path) })
-    await here.session.signIn(service.issue()).catch(() => {})
-    const text = 'The folder private of the storage can be changed by other users'
-    expect(JSON.stringify(here.eventsOf('storage_degraded'))).toContain(text)
-  })
+  test.each(['', '\0\0\0', '{"v":1,"records":{"key":"val', '{"v":1}'])(
+    '%j counts as unreadable, is reported, and is replaced by a sign-in',
+    async (text) => {
+      const path = freshFile(onTestFinished)
+      mkdirSync(dirname(path), { mode: 0o700 })
+      writeFileSync(path, text, { mode: 0o600 })
+      const { realm, service } = sessionRig()
+      const here = realm({ storage: fileStorage(path) })
+      expect((await here.session.ready()).status).toBe('signed-out')
+      expect(JSON.stringify(here.eventsOf('storage_degraded'))).toContain('unreadable')
+      await here.session.signIn(service.issue())
+      expect((await realm({ storage: fileStorage(path) }).session.ready()).status).toBe('signed-in')
+    },
+  )
 })
 
 describe('a process that was killed', () => {

@@ -272,29 +272,13 @@ describe('a wrong call', () => {
 
   test.each([
     ['no keyring', { name: 'my-tool' }, /keyring must be a function/],
-    [
-      'an import without a function',
-      { keyring: Promise.resolve(), name: 'my-tool' },
-      /: keyring must be a function: \(\) => import\('@napi-rs\/keyring'\)\.$/,
-    ],
     ['no name', { keyring: testKeyring().load, name: '' }, /name must be the name of your tool/],
-    ['an unknown option', { names: 'x' }, /names is not an option of keychainStorage, which has/],
     ['another policy', { keyring: testKeyring().load, name: 'x', withoutKeychain: 'memory' }, /withoutKeychain/],
   ])('%s is refused', async (_, options, message) => {
     const error = await failure(() => keychainStorage(freshFile(onTestFinished), options as never))
     expect({ code: error.code, message: error.message }).toEqual({
       code: 'config_invalid',
       message: expect.stringMatching(message),
-    })
-  })
-
-  test('a package that is not installed is named', async () => {
-    const path = freshFile(onTestFinished)
-    const storage = keychainStorage(path, { keyring: () => Promise.reject(missing), name: 'my-tool' })
-    const error = await failure(storage.setItem('key', 'value'))
-    expect({ code: error.code, message: error.message }).toEqual({
-      code: 'config_invalid',
-      message: expect.stringContaining('@napi-rs/keyring'),
     })
   })
 

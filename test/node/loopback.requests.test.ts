@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { networkInterfaces } from 'node:os'
-import { PassThrough } from 'node:stream'
 import { type AuthConfig, createAuthConfig } from 'agent-auth'
 import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { pageStyle, pageStyleSource } from '../../src/internal/page-style.ts'
 import { deferred } from '../../src/internal/timeouts.ts'
 import { lastPageMs } from '../../src/node/limits.ts'
 import { secret } from '../support/canary.ts'
@@ -66,11 +63,6 @@ function holdTimers(): void {
   onTestFinished(() => void vi.useRealTimers())
 }
 
-test('the policy of the pages allows their own style', () => {
-  const hash = createHash('sha256').update(pageStyle).digest('base64')
-  expect(pageStyleSource).toBe(`'sha256-${hash}'`)
-})
-
 describe('the end of a login', () => {
   test('comes with the last page, without a wait, and the port is closed by then', async () => {
     holdTimers()
@@ -95,44 +87,6 @@ describe('the end of a login', () => {
     await vi.advanceTimersByTimeAsync(lastPageMs)
     expect(await settled).toEqual(signedIn)
     await expect(send(origin)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-  })
-
-  test('waits for no page if the callback was pasted', async () => {
-    holdTimers()
-    const terminal = { input: new PassThrough(), output: new PassThrough() }
-    const settled = codeOf(signInWithLoopback(configWith(), { terminal }))
-    let text = ''
-    for await (const chunk of terminal.output) {
-      text += chunk
-      if (text.includes('press Enter')) break
-    }
-    const url = new URL(/https:\/\/\S+/.exec(text)?.[0] ?? '')
-    const { redirect_uri, state } = Object.fromEntries(url.searchParams)
-    terminal.input.write(`${redirect_uri}?code=${secret('code')}&state=${state}\n`)
-    expect(await settled).toEqual(signedIn)
-    expect(terminal.input.isPaused()).toBe(true)
-  })
-
-  test('prints nothing when the browser fails afterwards', async () => {
-    const terminal = { input: new PassThrough(), output: new PassThrough() }
-    let fail = (): void => {}
-    const browser = new Promise((_, reject) => {
-      fail = () => reject(new Error('closed'))
-    })
-    const { promise, resolve } = deferred<string>()
-    const openBrowser = (url: string): Promise<unknown> => {
-      resolve(url)
-      return browser
-    }
-    const stop = new AbortController()
-    const settled = codeOf(signInWithLoopback(configWith(), { openBrowser, terminal, signal: stop.signal }))
-    await promise
-    stop.abort()
-    expect(await settled).toBe('aborted')
-    fail()
-    await browser.catch(() => {})
-    await new Promise((done) => setImmediate(done))
-    expect(terminal.output.read()).toBe(null)
   })
 })
 
@@ -187,11 +141,4 @@ test('a request for the tokens ends at its own time limit, although the login st
   expect(signals.map((signal) => signal?.aborted)).toEqual([true])
   await vi.advanceTimersByTimeAsync(lastPageMs)
   expect(await settled).toBe('exchange_interrupted')
-})
-
-test('a signal that has fired opens nothing', async () => {
-  const openBrowser = vi.fn()
-  const login = signInWithLoopback(configWith(), { openBrowser, signal: AbortSignal.abort() })
-  await expect(login).rejects.toMatchObject({ code: 'aborted' })
-  expect(openBrowser).not.toHaveBeenCalled()
 })

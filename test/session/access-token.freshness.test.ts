@@ -15,14 +15,8 @@ describe('when a token is renewed', () => {
   // Life in seconds, and the age in seconds from which and by which the refresh of a token in use begins.
   const lives: readonly (readonly [lifeS: number, fromS: number, byS: number])[] = [
     [1, 0.89, 0.9],
-    [5, 4.45, 4.5],
-    [30, 26.7, 27],
     [60, 53.4, 54],
-    [300, 267, 270],
-    [600, 534, 540],
     [3_600, 3_534, 3_540],
-    [86_400, 86_334, 86_340],
-    [2_592_000, 2_591_934, 2_591_940],
   ]
 
   test.each(lives)('life %i s: ahead by a tenth or a minute and up to a tenth more', async (lifeS, fromS, byS) => {
@@ -50,9 +44,7 @@ describe('when a token is renewed', () => {
 
   test.each([
     [2, 1_000],
-    [10, 5_000],
     [60, 5_000],
-    [3_600, 5_000],
   ])('life %i s: a token younger than %i ms is never renewed ahead, for any request', async (lifeS, youngMs) => {
     const { clock, service, realm } = sessionRig(undefined, { lifeS })
     const { session } = realm()
@@ -65,16 +57,6 @@ describe('when a token is renewed', () => {
     expect(service.sent).toHaveLength(1)
     await session.getAccessToken({ minValidMs: day })
     expect(service.sent).toHaveLength(1)
-  })
-
-  test('minValidMs asks for a longer-lived token', async () => {
-    const { clock, service, realm } = sessionRig()
-    const { session } = realm()
-    const tokens = service.issue()
-    await session.signIn(tokens)
-    clock.advance(30 * minute)
-    expect(await session.getAccessToken({ minValidMs: 29 * minute })).toBe(tokens.accessToken)
-    expect(await session.getAccessToken({ minValidMs: 31 * minute })).not.toBe(tokens.accessToken)
   })
 
   test('a token whose life is over when it is granted is not used', async () => {
@@ -118,11 +100,11 @@ describe('when a token is renewed', () => {
   test('a machine whose monotonic clock stands still in its sleep is told by the 401', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
-    const tokens = service.issue()
-    await session.signIn(tokens)
+    await session.signIn(service.issue())
+    const token = await session.getAccessToken({ forceRefresh: true })
     clock.jumpWall(8 * hour)
-    expect(await session.getAccessToken({ rejected: tokens.accessToken })).not.toBe(tokens.accessToken)
-    expect(service.sent).toHaveLength(1)
+    expect(await session.getAccessToken({ rejected: token })).not.toBe(token)
+    expect(service.sent).toHaveLength(2)
   })
 })
 

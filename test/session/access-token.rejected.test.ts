@@ -44,19 +44,6 @@ describe('a refused token', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('the same when another realm signed another user in', async () => {
-    const { clock, service, realm } = sessionRig()
-    const records = sharedRecords()
-    const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
-    const [first, second] = [service.issue(), service.issue()]
-    await here.session.signIn(first)
-    await there.session.signIn(second)
-    clock.advance(1_000)
-    expect(await codeOf(here.session.getAccessToken({ rejected: first.accessToken }))).toBe('session_changed')
-    expect(await here.session.getAccessToken()).toBe(second.accessToken)
-    expect(service.sent).toHaveLength(0)
-  })
-
   test('the call that finds out about another realm’s sign-in is refused, the next one gets its token', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()

@@ -91,24 +91,6 @@ test('a good record with any bytes cut out, changed or put in gives a typed resu
   )
 })
 
-test('a record of any version other than 1 is left untouched and reported', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.oneof(fc.integer(), fc.double(), fc.string(), fc.boolean()), async (v) => {
-      if (v === 1) return
-      const records = sharedRecords()
-      const text = JSON.stringify({ ...good, v })
-      records.items.set(owner, text)
-      const { session, events } = rig.realm({ storage: records.handle() })
-      expect(await codeOf(session.getAccessToken())).toBe('login_required')
-      await flush()
-      const newer = Number.isInteger(v) && Number(v) > 1
-      expect(events).toEqual([{ type: 'storage_degraded', reason: newer ? 'newer' : 'unreadable' }])
-      expect(records.items.get(owner)).toBe(text)
-    }),
-    { numRuns: 100 },
-  )
-})
-
 test('nothing of an unreadable record is in an event or an error', async () => {
   const mark = 'Qz7mark'
   await fc.assert(

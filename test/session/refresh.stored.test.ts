@@ -55,17 +55,6 @@ describe('a refresh that cannot read the storage', () => {
     expect(service.isAlive(1)).toBe(true)
   })
 
-  test('leaves a token that is still valid in use', async () => {
-    const { clock, service, failing, here } = two()
-    const tokens = service.issue()
-    await here.session.signIn(tokens)
-    failing.add('getItem')
-    clock.advance(hour - 30_000)
-    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
-    expect(await codeOf(here.session.getAccessToken({ forceRefresh: true }))).toBe('storage_failed')
-    expect(service.sent).toHaveLength(0)
-  })
-
   test('is not sent over a storage without a lock if no key decrypts the record, because another process has saved it', async () => {
     const { clock, service, realm } = sessionRig()
     const inner = sharedRecords().handle({ lock: false })

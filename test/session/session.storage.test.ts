@@ -116,24 +116,6 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(reads).toEqual([1, 1, 1, 2])
   })
 
-  test('in a running session: a second failure is reported again after a read that succeeds', async () => {
-    const { clock, service, session, failing, eventsOf } = faulty(mode)
-    await session.signIn(service.issue())
-    const read = async (): Promise<void> => {
-      clock.advance(1_000)
-      await session.getAccessToken()
-    }
-    for (const fails of [true, true, false, true]) {
-      if (fails) failing.add('getItem')
-      else failing.clear()
-      await read()
-    }
-    expect(eventsOf('storage_degraded')).toMatchObject([
-      { reason: 'read_failed', cause: { code: 'storage_failed' } },
-      { reason: 'read_failed' },
-    ])
-  })
-
   test('a storage that fails at everything under a signed-in user: the token serves while it is valid, and it is told, not flooded', async () => {
     const { clock, service, session, failing, eventsOf } = faulty(mode)
     const { accessToken } = service.issue()
@@ -159,28 +141,6 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(failure).toMatchObject({ code: 'storage_failed' })
     expect(failure).not.toHaveProperty('cause')
   })
-})
-
-test('a storage object whose members throw when they are looked up', async () => {
-  const { service, realm } = sessionRig()
-  const denied = (): never => {
-    throw new DOMException('The operation is insecure.', 'SecurityError')
-  }
-  const storage = {
-    get getItem() {
-      return denied()
-    },
-    get setItem() {
-      return denied()
-    },
-    get removeItem() {
-      return denied()
-    },
-  }
-  const { session } = realm({ storage })
-  expect(await codeOf(session.getAccessToken())).toBe('storage_failed')
-  expect(await codeOf(session.signIn(service.issue()))).toBe('storage_failed')
-  expect(session.state.status).toBe('signed-out')
 })
 
 describe('a storage that hangs', () => {

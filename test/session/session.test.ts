@@ -165,18 +165,6 @@ describe('waiting', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('an abort ends the wait for a slow storage too', async () => {
-    const { realm } = sessionRig()
-    const storage = sharedRecords().handle({ step: () => new Promise(() => {}) })
-    const time = virtualTime()
-    const stop = new AbortController()
-    const call = codeOf(realm({ storage }).session.getAccessToken({ signal: stop.signal }))
-    await flush()
-    stop.abort()
-    expect(await call).toBe('aborted')
-    await time.pass(30_000)
-  })
-
   test('an abort ends the wait between two attempts, and the tokens are kept', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
@@ -261,21 +249,6 @@ describe('what an app sees', () => {
     await session.signIn(service.issue())
     await session.signOut()
     expect(heard).toEqual(['first', 'second', 'second'])
-  })
-
-  test('a function that listens twice is told twice, and each of the two stops by itself', async () => {
-    const { service, realm } = sessionRig()
-    const { session } = realm()
-    let told = 0
-    const listener = (): void => void told++
-    const stopFirst = session.subscribe(listener)
-    session.subscribe(listener)
-    await session.signIn(service.issue())
-    expect(told).toBe(2)
-    stopFirst()
-    stopFirst()
-    await session.signOut()
-    expect(told).toBe(3)
   })
 
   test('an onEvent hook that throws does not end the session', async () => {

@@ -83,64 +83,18 @@ describe('what is stored', () => {
     expect(await inner.getItem(other)).toBe(text)
   })
 
-  const encoder = new TextEncoder()
+  const header = { alg: 'dir', enc: 'A256GCM', kid: 'a', ctx: name }
+  const forged = (key: Uint8Array, changes: object = {}): Promise<string> =>
+    new CompactEncrypt(new TextEncoder().encode('x')).setProtectedHeader({ ...header, ...changes }).encrypt(key)
   const forgeries: readonly (readonly [string, (key: Uint8Array) => Promise<string>])[] = [
-    [
-      'without a place',
-      (key) =>
-        new CompactEncrypt(encoder.encode('x'))
-          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: 'a' })
-          .encrypt(key),
-    ],
-    [
-      'with another cipher',
-      () =>
-        new CompactEncrypt(encoder.encode('x'))
-          .setProtectedHeader({ alg: 'dir', enc: 'A128GCM', kid: 'a', ctx: name })
-          .encrypt(new Uint8Array(16)),
-    ],
-    [
-      'with a cipher of the same key length',
-      (key) =>
-        new CompactEncrypt(encoder.encode('x'))
-          .setProtectedHeader({ alg: 'dir', enc: 'A128CBC-HS256', kid: 'a', ctx: name })
-          .encrypt(key),
-    ],
-    [
-      'with a wrapped key',
-      (key) =>
-        new CompactEncrypt(encoder.encode('x'))
-          .setProtectedHeader({ alg: 'A256GCMKW', enc: 'A256GCM', kid: 'a', ctx: name })
-          .encrypt(key),
-    ],
-    [
-      'of an unknown key id',
-      (key) =>
-        new CompactEncrypt(encoder.encode('x'))
-          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: 'b', ctx: name })
-          .encrypt(key),
-    ],
-    [
-      'without a key id',
-      (key) =>
-        new CompactEncrypt(encoder.encode('x'))
-          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', ctx: name })
-          .encrypt(key),
-    ],
-    [
-      'of another key of the same id',
-      () =>
-        new CompactEncrypt(encoder.encode('x'))
-          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: 'a', ctx: name })
-          .encrypt(new Uint8Array(32)),
-    ],
-    [
-      'that is compressed',
-      (key) =>
-        new CompactEncrypt(encoder.encode('x'))
-          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', zip: 'DEF', kid: 'a', ctx: name })
-          .encrypt(key),
-    ],
+    ['without a place', (key) => forged(key, { ctx: undefined })],
+    ['with another cipher', () => forged(new Uint8Array(16), { enc: 'A128GCM' })],
+    ['with a cipher of the same key length', (key) => forged(key, { enc: 'A128CBC-HS256' })],
+    ['with a wrapped key', (key) => forged(key, { alg: 'A256GCMKW' })],
+    ['of an unknown key id', (key) => forged(key, { kid: 'b' })],
+    ['without a key id', (key) => forged(key, { kid: undefined })],
+    ['of another key of the same id', () => forged(new Uint8Array(32))],
+    ['that is compressed', (key) => forged(key, { zip: 'DEF' })],
     ['that is plain text', async () => '{"v":1}'],
     ['that is empty', async () => ''],
     ['with too few parts', async () => 'a.b.c'],
@@ -159,22 +113,12 @@ describe('keys', () => {
   const unfit: readonly (readonly [string, EncryptionKey[]])[] = [
     ['none', []],
     ['31 bytes', [{ id: 'a', key: short }]],
-    ['33 bytes', [{ id: 'a', key: new Uint8Array(33) }]],
-    ['text of 31 bytes', [{ id: 'a', key: base64url.encode(short) }]],
     ['text that is not base64url', [{ id: 'a', key: '***' }]],
-    ['empty text', [{ id: 'a', key: '' }]],
     [
       'two of one id',
       [
         { id: 'a', key: good },
         { id: 'a', key: good },
-      ],
-    ],
-    [
-      'an unfit second one',
-      [
-        { id: 'a', key: good },
-        { id: 'b', key: short },
       ],
     ],
   ]
@@ -242,22 +186,6 @@ describe('under a session', () => {
     }
     expect(service.sent).toHaveLength(0)
     expect(tokens.accessToken).toBeDefined()
-  })
-
-  test('sealed by another process with a key not known here: its session is not refreshed over', async () => {
-    const [old, next] = [newKey('old'), newKey('next')]
-    const { clock, service, realm, storage, stored } = await signedIn([old])
-    const [here, there] = [realm({ storage: storage([old]) }), realm({ storage: storage([next, old]) })]
-    await Promise.all([here.session.ready(), there.session.ready()])
-    clock.advance(3_600_000)
-    const token = await there.session.getAccessToken()
-    const before = stored()
-    expect(await codeOf(here.session.getAccessToken())).toBe('storage_failed')
-    expect(here.session.state.status).toBe('signed-in')
-    expect(service.sent).toHaveLength(1)
-    expect(service.isAlive(1)).toBe(true)
-    expect(stored()).toBe(before)
-    expect(await there.session.getAccessToken()).toBe(token)
   })
 
   test('an explicit sign-in replaces what no key opens, an explicit sign-out removes it', async () => {

@@ -120,26 +120,6 @@ describe('records', () => {
     expect(database.owner).toBe('another')
   })
 
-  test('code that an app starts in a task writes and removes its own records, also when the lock is free again', async () => {
-    let later: Promise<void> = Promise.resolve()
-    const listener = async (): Promise<void> => {
-      await storage.setItem('statistics', '1')
-      await time.pass(20)
-      await storage.setItem('statistics', '2')
-      await storage.removeItem('statistics')
-    }
-    await storage.withLock('key', async () => {
-      later = listener()
-    })
-    database.owner = 'another'
-    await later
-    expect(database.asked.filter(([operation]) => operation === 'write').map(([, , value]) => value)).toEqual([
-      '1',
-      '2',
-    ])
-    expect(database.records.size).toBe(0)
-  })
-
   test('a removal without a lock also removes what is written while it runs', async () => {
     await storage.setItem('key', 'old')
     let writes = 0
@@ -210,26 +190,6 @@ describe('the lock', () => {
     expect(await waiting).toBe(reason)
   })
 
-  test('a waiter behind a task of this process gets it too, before that task ends', async () => {
-    let end = (): void => {}
-    const first = storage.withLock(
-      'name',
-      () =>
-        new Promise<void>((resolve) => {
-          end = resolve
-        }),
-    )
-    const stop = new AbortController()
-    const reason = new Error('left')
-    const waiting = storage
-      .withLock('name', () => expect.unreachable('it ran'), { signal: stop.signal })
-      .catch((error: unknown) => error)
-    stop.abort(reason)
-    expect(await time.until(waiting)).toBe(reason)
-    end()
-    await first
-  })
-
   test.each<[string, Error]>([
     ['ECONNREFUSED', Object.assign(new Error('at 10.0.0.1'), { code: 'ECONNREFUSED' })],
     ['busy', new AgentAuthError('timeout', 'It took long.')],
@@ -249,7 +209,6 @@ describe('an error of the database', () => {
 
   test.each<[string, unknown, string]>([
     ['with a code', Object.assign(new Error('the record'), { code: '57P01' }), '(57P01)'],
-    ['without a code', new Error('the record'), '(no code)'],
     ['that is undefined', undefined, '(no code)'],
     ['of this library', new AgentAuthError('timeout', 'the record'), '(timeout)'],
   ])('%s is replaced by storage_failed, which says its code and nothing else of it', async (_, error, reason) => {
