@@ -44,3 +44,12 @@ test('the page of all guides links each of them, and the site has each once', ()
   const files = siteSections.flatMap(({ pages }) => pages.map(({ file }) => file))
   expect(files.filter((file) => file.startsWith('docs/')).sort()).toEqual([...guides].sort())
 })
+
+test('the first page of the site begins as the README, asks for the framework next, and has no diagram', () => {
+  expect(siteSections[0]?.pages[0]).toEqual({ file: 'docs/README.md', url: 'index' })
+  const page = read('docs/README.md')
+  const [opening = 'none'] = /^.*?npm install agent-auth\n```\n\n/s.exec(read('README.md')) ?? []
+  expect(page.slice(0, opening.length)).toBe(opening)
+  expect(page.slice(opening.length)).toMatch(/^\| Your framework \|/)
+  expect(page).not.toContain('![')
+})

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { userTexts } from 'agent-auth/texts'
 import { describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard, steppedStorage } from '../support/backend-rig.ts'
@@ -218,6 +219,15 @@ describe('the callback', () => {
     expect(html).toContain(`<h1>${title}</h1><p>${text}</p>`)
     expect(html.replace(/<details>.*<\/details>/, '')).not.toMatch(/localhost|flow_not_found/)
     expect(html).toMatch(/<details><summary>For developers<\/summary><p>No matching login was found.*flow_not_found/)
+  })
+
+  test('the page of a failed login has the colours of the pages of the service, in light and dark', async () => {
+    const page = await (await rigOf()).browser().send('/auth/callback?code=c&state=unknown')
+    const [, style = ''] = /<style>(.*?)<\/style>/.exec(await page.text()) ?? []
+    expect(style).toContain('color-scheme:light dark')
+    expect(style).toContain('background:light-dark(#f4f5f7,#0d1117)')
+    const hash = createHash('sha256').update(style).digest('base64')
+    expect(page.headers.get('content-security-policy')).toContain(`style-src 'sha256-${hash}'`)
   })
 
   test('each failure has a code of its own and a way to try again', async () => {

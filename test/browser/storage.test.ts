@@ -1,5 +1,6 @@
 // @module-tag chromium
 
+import type { TokenStorage } from 'agent-auth'
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { leaks } from '../support/canary.ts'
@@ -45,6 +46,19 @@ describe('kinds', () => {
     expect(await statusOf(await rig.open(context, `/${kind}/home`))).toBe(elsewhere)
     expect(await reload(page)).toBe(reloaded)
     expect(rig.tokenRequests('refresh_token')).toBe(0)
+  })
+
+  it('indexed: a record that is not there is null, as in Web Storage', async () => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      window.adjust = (options) => {
+        Object.assign(window, { storage: options.storage })
+        return options
+      }
+    })
+    const page = await rig.open(context, '/indexed/home')
+    const read = page.evaluate(() => (window as unknown as { storage: TokenStorage }).storage.getItem('absent'))
+    expect(await read).toBeNull()
   })
 
   it('indexed: the record is sealed by a key that cannot be exported, and written strictly', async () => {

@@ -88,9 +88,11 @@ test.each([
   const clock = vi.spyOn(Date, 'now')
   onTestFinished(() => clock.mockRestore())
   await storage.withLock('key', async () => {
-    clock.mockImplementation(() => now() + stepMs)
     const signal = AbortSignal.timeout(300)
     const other = fileStorage(path).withLock('key', async () => 'ran', { signal })
+    // By then the other storage has seen the lease.
+    await turn()
+    clock.mockImplementation(() => now() + stepMs)
     await expect(other).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -84,4 +85,16 @@ test('the tool of the quick start prints no success if nothing was saved', async
   const { lines, code } = await runTool('login')
   expect(lines).toEqual([['The session was not saved.']])
   expect(code).toBe(1)
+})
+
+test('the tool of the quick start is a module in the folder that npm init makes', () => {
+  const page = readFileSync(new URL('../../docs/start/cli.md', import.meta.url), 'utf8')
+  const [, name = '', code = ''] = /^Create `([\w.]+)`:\n\n```js\n(.*?)^```$/ms.exec(page) ?? []
+  const folder = mkdtempSync(join(tmpdir(), 'tool-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'package.json'), '{"name":"my-tool","type":"commonjs"}')
+  writeFileSync(join(folder, name), code)
+  expect(code).toContain('signInWithLoopback')
+  // It throws if Node cannot read the file.
+  execFileSync(process.execPath, ['--check', name], { cwd: folder, stdio: 'pipe' })
 })

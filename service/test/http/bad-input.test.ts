@@ -126,8 +126,7 @@ test('257 KiB without a declared length are 413 as well, and the service does no
 })
 
 test.each([
-  ['two Host headers', ['Host: 127.0.0.1', 'Host: evil.example'], [400]],
-  ['two equal Host headers', [`Host: 127.0.0.1`], [400]],
+  ['a second Host header', ['Host: evil.example'], [400]],
   ['two Content-Length headers', ['Content-Length: 2', 'Content-Length: 3'], [400]],
   ['lengths in one header', ['Content-Length: 2, 2'], [400]],
   ['a length and chunks', ['Content-Length: 2', 'Transfer-Encoding: chunked'], [400]],
@@ -139,8 +138,12 @@ test.each([
   ['NUL in a header', ['X-A: a\0b'], [400]],
   ['a bare line feed', ['X-A: a\nX-B: b'], [400, 415]],
 ])('%s: a clear 4xx', async (_, headers, statuses) => {
-  const host = headers.some((header) => header.startsWith('Host')) ? [] : [`Host: ${hostOf(service.baseUrl)}`]
-  const head = [`POST ${agentSearch} HTTP/1.1`, ...host, `Authorization: Bearer ${token}`, ...headers]
+  const head = [
+    `POST ${agentSearch} HTTP/1.1`,
+    `Host: ${hostOf(service.baseUrl)}`,
+    `Authorization: Bearer ${token}`,
+    ...headers,
+  ]
   expect(statuses).toContain(statusOf(await exchangeBytes(service.baseUrl, head, '{}')))
 })
 

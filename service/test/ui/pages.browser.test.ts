@@ -381,6 +381,8 @@ test('the dev page shows the logins first and folds the rest, so that it fits on
 test('the dev page shows new requests by itself, keeps what is typed, and says when the service is gone', async () => {
   await page.clock.install()
   await page.goto(`${service.authUrl}/_dev`)
+  // An element of this name must not count as a page that is hidden.
+  await page.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<img name="hidden" alt="">'))
   await page.getByText('Controls', { exact: true }).click()
   await page.locator('summary', { hasText: 'Requests' }).press('Enter')
   await page.getByLabel('Minutes').fill('77')

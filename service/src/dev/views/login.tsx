@@ -17,7 +17,7 @@ export const liveScript: string = `
 const status = document.getElementById('live')
 status.textContent = 'Up to date within two seconds.'
 const refresh = async () => {
-  if (document.hidden) return
+  if (document.hidden === true) return
   try {
     const response = await fetch(location.href)
     if (!response.ok) throw new Error(response.statusText)
