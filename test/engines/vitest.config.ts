@@ -5,16 +5,16 @@ import { engineNames } from './engines.ts'
 
 const [{ resolve } = {}] = (root.test?.projects ?? []) as ViteUserConfig[]
 
-// The specs once for each engine, one file after the other: an engine takes a machine's attention.
+// The specs once for each engine, one engine after the other, because a page behind others or on a busy machine may be slowed down.
 const config: ViteUserConfig = {
   test: {
     root: fileURLToPath(new URL('../../', import.meta.url)),
-    fileParallelism: false,
     globalSetup: ['test/support/servers.ts'],
-    projects: engineNames.map((engine) => ({
+    projects: engineNames.map((engine, at) => ({
       ...(resolve && { resolve }),
       test: {
         name: engine,
+        sequence: { groupOrder: at },
         environment: 'node',
         include: ['test/engines/*.spec.ts'],
         provide: { engine, serviceDatabase: 'libsql' },
