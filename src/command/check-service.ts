@@ -1,13 +1,12 @@
-import { generateRandomState, genericTokenEndpointRequest } from 'oauth4webapi'
+import { generateRandomState } from 'oauth4webapi'
 import { startLogin } from '../authorize.ts'
 import type { AuthConfig } from '../config.ts'
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { maxRefusalBytes } from '../internal/limits.ts'
-import { attempt } from '../internal/values.ts'
+import { attempt, parseObject } from '../internal/values.ts'
 import { remedyFor } from '../oauth-error-codes.ts'
 import { readTextAtMost } from '../token-endpoint/response.ts'
-import { requestTokens } from '../token-endpoint.ts'
-import { redirectUrisOf } from './ports.ts'
+import { refreshTokens } from '../token-endpoint.ts'
 
 /** One check: what is wrong and what to do, or why it was not made, or neither. */
 export interface Check {
@@ -36,7 +35,7 @@ interface Reply {
 export async function checkService(config: AuthConfig, { origin, ports }: CheckOptions): Promise<Check[]> {
   const searchUrl = `${config.baseUrl}/api/llm_models/search`
   const [login, token, search, preflight] = await Promise.all([
-    askForLogin(config, redirectUrisOf(config.redirectUri, ports)),
+    askForLogin(config, ports),
     refusalOf(config),
     ask(config, searchUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }),
     origin === undefined ? undefined : ask(config, searchUrl, preflightFrom(origin)),
@@ -106,12 +105,9 @@ function checkClient(redirectUri: string, login: Reply, token: AgentAuthError): 
 
 function checkCors({ headers }: Reply, origin: string): Check {
   const allowed = headers.get('access-control-allow-origin')
+  const fix = 'Register a redirect URI of this origin, or allow the origin at the service.'
   return finding('CORS', [
-    [
-      allowed !== origin && allowed !== '*',
-      `The API does not allow requests from ${origin}.`,
-      'Register a redirect URI of this origin, or allow the origin at the service.',
-    ],
+    [allowed !== origin && allowed !== '*', `The API does not allow requests from ${origin}.`, fix],
   ])
 }
 
@@ -122,15 +118,22 @@ function finding(check: string, findings: readonly (readonly [holds: unknown, ca
 }
 
 /** Asks for the page that a login begins with, once for each redirect URI. Returns the first that is refused. */
-async function askForLogin(config: AuthConfig, redirectUris: readonly string[]) {
+async function askForLogin(config: AuthConfig, ports: readonly number[] | undefined) {
+  const redirectUris = ports?.map((port) => withPort(config.redirectUri, port)) ?? [config.redirectUri]
   const logins = await Promise.all(
     redirectUris.map(async (redirectUri) => {
       const { url } = await startLogin({ ...config, redirectUri })
       return { redirectUri, reply: await ask(config, url.href) }
     }),
   )
-  const [first = { redirectUri: config.redirectUri, reply: undefined }] = logins
-  return logins.find(({ reply }) => reply && reply.status >= 400) ?? first
+  const refused = logins.find(({ reply }) => reply && reply.status >= 400)
+  return refused ?? { redirectUri: config.redirectUri, reply: undefined, ...logins[0] }
+}
+
+/** Returns the redirect URI that a login with this port uses. Port 0 is one that the system chooses, so that the URI is without it. */
+function withPort(redirectUri: string, port: number): string {
+  const { protocol, hostname, pathname, search } = new URL(redirectUri)
+  return `${protocol}//${hostname}${port === 0 ? '' : `:${port}`}${pathname}${search}`
 }
 
 function preflightFrom(origin: string): RequestInit {
@@ -146,32 +149,16 @@ async function ask({ fetch, timeoutMs }: AuthConfig, url: string, init: RequestI
   try {
     const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
     const text = (await readTextAtMost(response, maxRefusalBytes)) ?? ''
-    const body: unknown = attempt(() => JSON.parse(text))
-    return {
-      status: response.status,
-      headers: response.headers,
-      isOfApi: typeof body === 'object' && body !== null && 'success' in body,
-    }
+    return { status: response.status, headers: response.headers, isOfApi: 'success' in (parseObject(text) ?? {}) }
   } catch {
     return undefined
   }
 }
 
-/** Redeems a code that does not exist. A service of this dialect knows the client and refuses the code. */
+/** Sends a refresh token that does not exist. A service of this dialect knows the client and refuses the token. */
 async function refusalOf(config: AuthConfig): Promise<AgentAuthError | undefined> {
-  const parameters = {
-    redirect_uri: config.redirectUri,
-    code: generateRandomState(),
-    code_verifier: generateRandomState(),
-  }
   try {
-    await requestTokens(config, {
-      grant: 'authorization_code',
-      send: (server, client, authenticate, options) =>
-        genericTokenEndpointRequest(server, client, authenticate, 'authorization_code', parameters, options),
-      previous: undefined,
-      signal: undefined,
-    })
+    await refreshTokens(config, { refreshToken: generateRandomState() })
     return undefined
   } catch (error) {
     if (!isAgentAuthError(error)) throw error

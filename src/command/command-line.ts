@@ -1,27 +1,8 @@
 import { parseArgs } from 'node:util'
 
-/** The commands, and which options each takes besides those of all. */
-export const commands = {
-  login: [
-    'auth-url',
-    'base-url',
-    'client-id',
-    'client-secret-file',
-    'redirect-uri',
-    'scope',
-    'ports',
-    'timeout',
-    'no-browser',
-  ],
-  logout: ['at-service'],
-  status: [],
-  whoami: [],
-  token: [],
-  fetch: [],
-  doctor: ['auth-url', 'base-url', 'client-id', 'client-secret-file', 'redirect-uri', 'scope', 'ports', 'origin'],
-} as const
+const commands = ['login', 'logout', 'status', 'whoami', 'token', 'fetch', 'doctor'] as const
 
-export type CommandName = keyof typeof commands
+export type CommandName = (typeof commands)[number]
 
 /** The command line, checked. */
 export interface CommandLine {
@@ -39,63 +20,50 @@ export type Flags = Omit<ReturnType<typeof parse>['values'], 'profile' | 'json' 
 /** A mistake in the command line. Its message says what to write. */
 export class UsageError extends Error {}
 
-/** Reads the arguments. Returns `help` or `version` if they ask for it. Throws a `UsageError`. */
-export function readCommandLine(args: readonly string[]): CommandLine | 'help' | 'version' {
-  const { values, positionals } = parse(args)
-  const [name, ...rest] = positionals
-  if (values.help || (name === undefined && args.length === 0)) return 'help'
-  if (values.version) return 'version'
-  if (name === undefined || !Object.hasOwn(commands, name)) throw new UsageError(unknownCommand(name))
-  const { profile, json, help: _, version: __, ...flags } = values
-  const known: readonly string[] = commands[name as CommandName]
-  const unknown = Object.keys(flags).find((flag) => !known.includes(flag))
-  if (unknown !== undefined) throw new UsageError(`${name} does not take --${unknown}`)
-  const [least, most] = name === 'fetch' ? [2, 3] : [0, 0]
-  if (rest.length < least || rest.length > most)
-    throw new UsageError(name === 'fetch' ? 'fetch takes METHOD PATH [BODY]' : `${name} takes no arguments`)
-  if (!/^[\w.-]{1,64}$/.test(profile)) throw new UsageError('--profile takes letters, digits, dots and dashes')
-  return { name: name as CommandName, profile, output: json ? 'json' : 'text', flags, rest }
-}
+const ofService: readonly string[] = ['login', 'doctor']
 
-function unknownCommand(name = ''): string {
-  // Other text may be a value in the wrong place, such as a secret.
-  const shown = /^[\w-]{1,24}$/.test(name) ? `there is no command ${name}; ` : ''
-  return `${shown}the commands are ${Object.keys(commands).join(', ')}`
-}
-
+/** The options, as `parseArgs` takes them. `of` lists the commands that have an option. Without it, all have it. */
 const options = {
   profile: { type: 'string', default: 'default' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
   version: { type: 'boolean', short: 'v', default: false },
-  'auth-url': { type: 'string' },
-  'base-url': { type: 'string' },
-  'client-id': { type: 'string' },
-  'client-secret-file': { type: 'string' },
-  'redirect-uri': { type: 'string' },
-  scope: { type: 'string' },
-  ports: { type: 'string' },
-  timeout: { type: 'string' },
-  'no-browser': { type: 'boolean' },
-  origin: { type: 'string' },
-  'at-service': { type: 'boolean' },
+  'auth-url': { type: 'string', of: ofService },
+  'base-url': { type: 'string', of: ofService },
+  'client-id': { type: 'string', of: ofService },
+  'client-secret-file': { type: 'string', of: ofService },
+  'redirect-uri': { type: 'string', of: ofService },
+  scope: { type: 'string', of: ofService },
+  ports: { type: 'string', of: ofService },
+  timeout: { type: 'string', of: ['login'] as readonly string[] },
+  'no-browser': { type: 'boolean', of: ['login'] as readonly string[] },
+  origin: { type: 'string', of: ['doctor'] as readonly string[] },
+  'at-service': { type: 'boolean', of: ['logout'] as readonly string[] },
 } as const
+
+/** Reads the arguments. Returns `help` or `version` if they ask for it. Throws a `UsageError`. */
+export function readCommandLine(args: readonly string[]): CommandLine | 'help' | 'version' {
+  const { values, positionals } = parse(args)
+  const { profile, json, help, version, ...flags } = values
+  if (help || args.length === 0) return 'help'
+  if (version) return 'version'
+  const [given, ...rest] = positionals
+  const name = commands.find((command) => command === given)
+  // What was given instead is not quoted, because it may be a value in the wrong place, such as a secret.
+  if (!name) throw new UsageError(`the commands are ${commands.join(', ')}`)
+  const unknown = Object.keys(flags).find((flag) => !options[flag as keyof Flags].of.includes(name))
+  if (unknown !== undefined) throw new UsageError(`${name} does not take --${unknown}`)
+  const [least, most] = name === 'fetch' ? [2, 3] : [0, 0]
+  if (rest.length < least || rest.length > most)
+    throw new UsageError(name === 'fetch' ? 'fetch takes METHOD PATH [BODY]' : `${name} takes no arguments`)
+  if (!/^[\w.-]{1,64}$/.test(profile)) throw new UsageError('--profile takes letters, digits, dots and dashes')
+  return { name, profile, output: json ? 'json' : 'text', flags, rest }
+}
 
 function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options })
   } catch (error) {
-    throw new UsageError(problemOf(error))
+    throw new UsageError((error as Error).message)
   }
-}
-
-/** Returns what is wrong with the arguments. An option without a name of letters may be a value in the wrong place, such as a secret. */
-function problemOf(error: unknown): string {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  // A value that begins with a hyphen looks like the next option.
-  const [, flag] = /'(?:-\w, )?--([\w-]+)' argument is ambiguous/.exec(String(message)) ?? []
-  if (flag !== undefined) return `--${flag} takes a value; write --${flag}=VALUE if it begins with a hyphen`
-  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return String(message)
-  const [, name] = /^[^']*'(-{1,2}[\w-]{1,24})'/.exec(String(message)) ?? []
-  return name === undefined ? 'there is an unknown option' : `there is no option ${name}`
 }

@@ -46,7 +46,7 @@ function versionOfPackage(): string {
  */
 async function complain(error: unknown): Promise<number> {
   if (error instanceof UsageError) {
-    process.stderr.write(`agent-auth: ${error.message}\nTry agent-auth --help\n`)
+    process.stderr.write(`agent-auth: ${escaped(error.message)}\nTry agent-auth --help\n`)
     return 2
   }
   // Only the errors of the library are known to hold no secret.

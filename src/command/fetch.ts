@@ -7,12 +7,6 @@ import { escaped } from './escaped.ts'
 import { openProfile, openStorage } from './profile.ts'
 import type { Result } from './session.ts'
 
-interface ApiRequest {
-  readonly method: string
-  readonly path: string
-  readonly body: string | undefined
-}
-
 /**
  * Sends one request to the API, and prints the body of the response. The path is put behind `baseUrl`, and the token goes nowhere else.
  * Exit code 1 is for a response that is no success.
@@ -22,8 +16,22 @@ export async function fetchPath({ profile, rest }: CommandLine): Promise<Result>
   const { session, config } = await openProfile(openStorage(process.env), profile)
   const { baseUrl } = config
   const body = given === '-' ? await textOf(process.stdin) : given
-  const { ok, status, text } = await send(createBearerFetch(session, { baseUrl }), baseUrl, { method, path, body })
-  if (!ok) process.stderr.write(`agent-auth: the API responded with ${status}${adviceOn(status, { path, body })}\n`)
+  const headers = { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) }
+  let response: Response | undefined
+  let text: string
+  try {
+    response = await createBearerFetch(session, { baseUrl })(baseUrl + path, { method, headers, body: body ?? null })
+    text = await response.text()
+  } catch (error) {
+    if (isAgentAuthError(error)) throw error
+    // The error of the platform goes no further, because it may quote the request.
+    const what = response
+      ? `The response of ${baseUrl} ended early. The API may have done what was asked`
+      : `${baseUrl} did not respond. Check --base-url (agent-auth doctor)`
+    throw new AgentAuthError('request_failed', `${what}.`, { retryable: true })
+  }
+  const { ok, status } = response
+  if (!ok) process.stderr.write(`agent-auth: the API responded with ${status}${adviceOn(status, path, body)}\n`)
   return {
     exitCode: ok ? 0 : 1,
     text: process.stdout.isTTY ? escaped(text) : text,
@@ -33,46 +41,16 @@ export async function fetchPath({ profile, rest }: CommandLine): Promise<Result>
 
 function readArguments([name = '', path = '', given]: readonly string[]) {
   const method = name.toUpperCase()
-  if (!/^[A-Z]+$/.test(method)) throw new UsageError('fetch takes METHOD PATH [BODY]')
+  // The platform refuses to send the last three, with an error that says less.
+  if (!/^(?!CONNECT$|TRACE$|TRACK$)[A-Z]+$/.test(method)) throw new UsageError('fetch takes METHOD PATH [BODY]')
   if (!path.startsWith('/') || path.startsWith('//'))
     throw new UsageError('PATH begins with one /; the host is that of --base-url')
-  // The platform refuses to send these, with an error that says less.
-  if (/^(CONNECT|TRACE|TRACK)$/.test(method)) throw new UsageError(`METHOD cannot be ${method}`)
   if (given !== undefined && /^(GET|HEAD)$/.test(method)) throw new UsageError(`${method} takes no BODY`)
   if (given?.startsWith('@')) throw new UsageError('BODY is no file: write - as BODY, and < FILE after it')
   return { method, path, given }
 }
 
-interface ApiResponse {
-  readonly ok: boolean
-  readonly status: number
-  readonly text: string
-}
-
-async function send(
-  bearerFetch: typeof fetch,
-  baseUrl: string,
-  { method, path, body }: ApiRequest,
-): Promise<ApiResponse> {
-  let response: Response | undefined
-  try {
-    response = await bearerFetch(baseUrl + path, {
-      method,
-      headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { body }),
-    })
-    return { ok: response.ok, status: response.status, text: await response.text() }
-  } catch (error) {
-    if (isAgentAuthError(error)) throw error
-    // The error of the platform goes no further, because it may quote the request.
-    const what = response
-      ? `The response of ${baseUrl} ended early. The API may have done what was asked`
-      : `${baseUrl} did not respond. Check --base-url (agent-auth doctor)`
-    throw new AgentAuthError('request_failed', `${what}.`, { retryable: true })
-  }
-}
-
-function adviceOn(status: number, { path, body }: Omit<ApiRequest, 'method'>): string {
+function adviceOn(status: number, path: string, body: string | undefined): string {
   if (status === 404 && !path.startsWith('/api/')) return '; its paths begin with /api'
   return status === 415 && body === undefined ? "; it needs a BODY, such as '{}'" : ''
 }

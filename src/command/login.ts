@@ -1,12 +1,16 @@
+import type { AuthConfig } from '../config.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { maxLoginMs } from '../internal/limits.ts'
+import { unconnectedCode } from '../internal/unconnected.ts'
 import { signInWithLoopback } from '../node/loopback/sign-in.ts'
-import type { Session } from '../session.ts'
+import { discardBody } from '../token-endpoint/response.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
 import { openBrowser } from './open-browser.ts'
 import { chooseSettings, openStorage, profileOf, replacedProfile, saveSettings } from './profile.ts'
-import { requireServer } from './reach-server.ts'
 import type { Result } from './session.ts'
+
+/** How long a login waits for a sign that its authorization server runs, in milliseconds. */
+const reachMs = 3_000
 
 /** Signs the user in and keeps the session. Ctrl-C ends the login. */
 export async function login({ profile, flags }: CommandLine): Promise<Result> {
@@ -30,22 +34,32 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
   })
   const replaced = await replacedProfile(storage, profile, config)
   await session.signIn(tokens)
-  await requireSaved(profileOf(storage, profile, settings).session)
+  const { status, expiresAtMs } = await profileOf(storage, profile, settings).session.ready()
+  // A record of a newer version stays, and the session lives in memory.
+  if (status !== 'signed-in')
+    throw new AgentAuthError(
+      'storage_failed',
+      'The session was not saved, because a newer agent-auth has used this storage. Update agent-auth and sign in again.',
+    )
   await saveSettings(storage, profile, settings)
   // From now on no logout of this profile would find its record.
   await replaced?.session.signOut()
-  const { status, expiresAtMs } = session.state
   return { exitCode: 0, text: `${profile}: signed in`, json: { profile, status, expiresAtMs } }
 }
 
-/** Rejects with `storage_failed` if another session finds no sign-in in the storage, because `signIn` resolves also if its save failed. */
-async function requireSaved(other: Session): Promise<void> {
-  const { status } = await other.ready()
-  if (status === 'signed-in') return
-  throw new AgentAuthError(
-    'storage_failed',
-    'The session was not saved. If a newer agent-auth has used this storage, update agent-auth. Then sign in again.',
-  )
+/**
+ * Rejects with `temporarily_unavailable` if no connection to the authorization server came about, because the browser would show no
+ * more and the login would wait for its whole time. Every response, and every doubt, lets the login go on.
+ */
+export async function requireServer({ authUrl, fetch }: AuthConfig, timeoutMs: number = reachMs): Promise<void> {
+  try {
+    discardBody(await fetch(`${authUrl}/`, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) }))
+  } catch (error) {
+    const code = unconnectedCode(error)
+    if (!code) return
+    const message = `${new URL(authUrl).origin} was not reached (${code}). Check --auth-url, and that the service runs.`
+    throw new AgentAuthError('temporarily_unavailable', message, { retryable: true })
+  }
 }
 
 /** Says to a user what a wrong client id looks like, because only the page in the browser can tell. Scripts get no such line. */

@@ -1,17 +1,16 @@
+import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { type AuthConfig, createAuthConfig } from '../config.ts'
-import { AgentAuthError } from '../errors.ts'
-import { attempt, invalid } from '../internal/values.ts'
+import { AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { attempt, invalid, parseObject } from '../internal/values.ts'
 import { fileStorage } from '../node/file-storage.ts'
 import { arePorts } from '../node/loopback/listen.ts'
 import { checkApiUrl } from '../service-url.ts'
 import { sessionName } from '../session/record.ts'
 import { createSession, type Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
-import { readClientSecret, warnOfOpenSecret } from './client-secret.ts'
-import type { Flags } from './command-line.ts'
-import { portsIn } from './ports.ts'
+import { type Flags, UsageError } from './command-line.ts'
 
 /** What a profile remembers. */
 export interface Settings {
@@ -36,8 +35,6 @@ export interface Profile {
   readonly session: Session
 }
 
-const loopback = 'http://127.0.0.1/callback'
-
 /** Returns the storage of all profiles. */
 export function openStorage(env: NodeJS.ProcessEnv): TokenStorage & { ready(): Promise<void> } {
   return fileStorage(storagePath(env))
@@ -51,23 +48,18 @@ export function whereStorage(env: NodeJS.ProcessEnv): string {
 /** Returns the file of the sessions, which only its user can read: AGENT_AUTH_HOME, or a folder for settings, has it. */
 export function storagePath(env: NodeJS.ProcessEnv): string {
   const { AGENT_AUTH_HOME, XDG_CONFIG_HOME, APPDATA } = env
-  const folder =
-    AGENT_AUTH_HOME ||
-    join(XDG_CONFIG_HOME || (process.platform === 'win32' && APPDATA) || join(homeFolder(), '.config'), 'agent-auth')
+  // A container may run as a user id that the system has no home folder for.
+  const settings =
+    XDG_CONFIG_HOME || (process.platform === 'win32' && APPDATA) || join(attempt(homedir) ?? '', '.config')
+  const folder = AGENT_AUTH_HOME || join(settings, 'agent-auth')
   // From the current folder, the sessions would be those that an unpacked archive brought.
   if (!isAbsolute(folder)) invalid('the folder of the sessions must be an absolute path. Set HOME or AGENT_AUTH_HOME')
   return join(folder, 'sessions.json')
 }
 
-/** A container may run as a user id that the system has no entry for. */
-function homeFolder(): string {
-  return attempt(homedir) ?? invalid('this user has no home folder. Set HOME or AGENT_AUTH_HOME')
-}
-
 /**
  * Returns the settings of a login: flags before the environment (AGENT_AUTH_URL, AGENT_BASE_URL, AGENT_PUBLIC_CLIENT_ID) before those
- * remembered. client-secret.ts reads the variables of a confidential client. Warns if other users can read the
- * secret. Rejects with `config_invalid`, or a `UsageError` for the ports.
+ * remembered. Warns if other users can read the secret. Rejects with `config_invalid`, or a `UsageError` for the ports.
  */
 export async function chooseSettings(storage: TokenStorage, name: string, flags: Flags): Promise<Settings> {
   const givenPorts = portsIn(flags.ports)
@@ -75,15 +67,21 @@ export async function chooseSettings(storage: TokenStorage, name: string, flags:
   const { env } = process
   const authUrl = flags['auth-url'] ?? env.AGENT_AUTH_URL ?? saved?.authUrl ?? ''
   const clientId = flags['client-id'] ?? env.AGENT_PUBLIC_CLIENT_ID ?? saved?.clientId ?? ''
+  const baseUrl = flags['base-url'] ?? env.AGENT_BASE_URL ?? saved?.baseUrl ?? ''
+  const required = [
+    [authUrl, '--auth-url or AGENT_AUTH_URL'],
+    [baseUrl, '--base-url or AGENT_BASE_URL'],
+    [clientId, '--client-id or AGENT_PUBLIC_CLIENT_ID'],
+  ]
+  const missing = required.filter(([value]) => !value).map(([, names]) => names)
+  if (missing.length > 0) invalid(`set ${missing.join(', ')}. A .env file is read only by node --env-file`)
+  checkApiUrl(baseUrl)
   // A secret must not reach another service or client.
   const isSame = authUrl === saved?.authUrl && clientId === saved.clientId
-  const baseUrl = flags['base-url'] ?? env.AGENT_BASE_URL ?? saved?.baseUrl ?? ''
-  checkGiven({ authUrl, baseUrl, clientId })
-  checkApiUrl(baseUrl)
   const given = flags['client-secret-file']
   const clientSecretFile = given === undefined ? (isSame ? saved.clientSecretFile : undefined) : resolve(given)
   if (clientSecretFile !== undefined) warnOfOpenSecret(clientSecretFile)
-  const redirectUri = flags['redirect-uri'] ?? saved?.redirectUri ?? loopback
+  const redirectUri = flags['redirect-uri'] ?? saved?.redirectUri ?? 'http://127.0.0.1/callback'
   return {
     authUrl,
     baseUrl,
@@ -96,13 +94,20 @@ export async function chooseSettings(storage: TokenStorage, name: string, flags:
   }
 }
 
-function checkGiven({ authUrl, baseUrl, clientId }: Pick<Settings, 'authUrl' | 'baseUrl' | 'clientId'>): void {
-  const missing = [
-    authUrl ? [] : ['--auth-url or AGENT_AUTH_URL'],
-    baseUrl ? [] : ['--base-url or AGENT_BASE_URL'],
-    clientId ? [] : ['--client-id or AGENT_PUBLIC_CLIENT_ID'],
-  ].flat()
-  if (missing.length > 0) invalid(`set ${missing.join(', ')}. A .env file is read only by node --env-file`)
+function portsIn(text: string | undefined): readonly number[] | undefined {
+  if (text === undefined) return undefined
+  const ports = text.split(',').map(Number)
+  if (!/^\d{1,5}(,\d{1,5})*$/.test(text) || !arePorts(ports))
+    throw new UsageError('--ports takes numbers up to 65535 separated by commas')
+  return ports
+}
+
+/** Warns if other users can read the file. It is used all the same, because Docker and Kubernetes mount secrets so. */
+function warnOfOpenSecret(file: string): void {
+  const { mode = 0 } = attempt(() => statSync(file)) ?? {}
+  // Windows has no modes.
+  if (process.geteuid && mode & 0o077)
+    process.stderr.write('agent-auth: other users can read the file of --client-secret-file. Run chmod 600 on it\n')
 }
 
 /** Returns the profile that a login has remembered. Rejects with `login_required` if there was none. */
@@ -141,20 +146,39 @@ export function profileOf(
   return { settings, config, session: createSession(config, { storage, key: name }) }
 }
 
+/**
+ * Returns the secret of a confidential client, or undefined for any other. It is in the file that a login named, or else in
+ * AGENT_CLIENT_SECRET, which belongs to the client AGENT_CLIENT_ID alone, and only at AGENT_AUTH_URL if that is set. Throws
+ * `config_invalid`.
+ */
+export function readClientSecret({ authUrl, clientId, clientSecretFile }: Settings, env: NodeJS.ProcessEnv) {
+  if (clientSecretFile !== undefined) return secretIn(clientSecretFile)
+  const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+  // A profile of another service, such as one for tests, may have the same client id.
+  const isItsService = !env.AGENT_AUTH_URL || withoutSlash(authUrl) === withoutSlash(env.AGENT_AUTH_URL)
+  return clientId === env.AGENT_CLIENT_ID && isItsService ? env.AGENT_CLIENT_SECRET : undefined
+}
+
+function secretIn(file: string): string {
+  try {
+    const secret = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    return secret || invalid('the file of --client-secret-file is empty. Write the client secret into it')
+  } catch (error) {
+    if (isAgentAuthError(error)) throw error
+    const { code } = error as NodeJS.ErrnoException
+    invalid(
+      `the file of --client-secret-file cannot be read (${code}). Check its path, or log in again with another one`,
+    )
+  }
+}
+
 /** Remembers the settings of a login that succeeded. */
 export async function saveSettings(storage: TokenStorage, name: string, settings: Settings): Promise<void> {
   await storage.setItem(keyOf(name), JSON.stringify(settings))
 }
 
 async function readSettings(storage: TokenStorage, name: string): Promise<Settings | undefined> {
-  const text = (await storage.getItem(keyOf(name))) ?? ''
-  const value: Partial<Settings> | undefined = attempt(() => JSON.parse(text))
-  const members = [value?.authUrl, value?.baseUrl, value?.clientId, value?.redirectUri, value?.scope]
-  const secretFile = value?.clientSecretFile
-  const isKnown =
-    (secretFile === undefined || typeof secretFile === 'string') &&
-    (value?.ports === undefined || arePorts(value.ports))
-  return isKnown && members.every((member) => typeof member === 'string') ? (value as Settings) : undefined
+  return parseObject((await storage.getItem(keyOf(name))) ?? '') as Settings | undefined
 }
 
 function keyOf(name: string): string {

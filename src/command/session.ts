@@ -1,10 +1,12 @@
 import { endSessionUrl } from '../end-session.ts'
 import { sleep } from '../internal/timeouts.ts'
-import { browserWaitMs } from '../node/limits.ts'
 import type { CommandLine } from './command-line.ts'
 import { escaped } from './escaped.ts'
 import { openBrowser } from './open-browser.ts'
 import { openProfile, openStorage, storagePath } from './profile.ts'
+
+/** How long a command waits for the program that opens a browser, in milliseconds. It may run until the browser is closed. */
+const openerWaitMs = 3_000
 
 /** What a command has to say: text for people, and the same as JSON. */
 export interface Result {
@@ -50,8 +52,7 @@ export async function logout({ profile, flags }: CommandLine): Promise<Result> {
   if (flags['at-service']) {
     const { href } = endSessionUrl(config)
     const show = () => process.stderr.write(`Open this URL in a browser to sign out there:\n\n  ${href}\n`)
-    // The program may run until the browser is closed.
-    await Promise.race([openBrowser(href).catch(show), sleep(browserWaitMs)])
+    await Promise.race([openBrowser(href).catch(show), sleep(openerWaitMs)])
   }
   return { exitCode: 0, text: `${profile}: signed out`, json: { profile, status: 'signed-out' } }
 }

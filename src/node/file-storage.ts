@@ -1,12 +1,10 @@
 import { resolve } from 'node:path'
 import { isAgentAuthError } from '../errors.ts'
-import { checkNames, invalid } from '../internal/values.ts'
+import { checkNames, invalid, objectOf, parseObject } from '../internal/values.ts'
 import type { Lease } from '../storage/shared/lease.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
-import { type FileLease, formatLeases, formatRecords, parseLeases, parseRecords } from './file-content.ts'
-import { fileFailure, readPrivateFile, type Trusted } from './private-file.ts'
-import { type Replacement, replaceFile } from './replace-file.ts'
-import { unchangedMs } from './unchanged.ts'
+import { fileFailure, readPrivateFile, refuse, type Trusted } from './private-file.ts'
+import { type Replacement, replaceFile, unchangedMs } from './replace-file.ts'
 
 /** The options of `fileStorage`. */
 export interface FileStorageOptions {
@@ -16,6 +14,15 @@ export interface FileStorageOptions {
    */
   readonly trustGroup?: boolean | undefined
 }
+
+/** A lease in a file. It holds as long as its owner goes on to renew it. */
+interface FileLease {
+  readonly owner: string
+  readonly renewals: number
+}
+
+/** An empty file, or the beginning of a file of this version. */
+const damagedText = /^([\s\0]*$|\{\s*"v"\s*:\s*1\s*[,}])/
 
 /**
  * Creates a storage in one file that only this user can read, for the processes of one machine. Creates the file with mode 0600
@@ -34,10 +41,11 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Sha
 function fileDatabase(path: string, trusted: Trusted): RecordDatabase {
   const leaseFile = `${path}.leases`
   const recordsNow = () => parseRecords(path, readPrivateFile(path, trusted))
-  const leasesNow = (): Map<string, FileLease> => parseLeases(readPrivateFile(leaseFile, trusted))
-  const step = (change: () => Replacement | undefined): Promise<boolean> => runStep(path, trusted, change)
-  const isOwner = (lease: Lease | undefined): boolean =>
-    lease === undefined || leasesNow().get(lease.name)?.owner === lease.owner
+  // Text of another form holds no leases, because a power failure may damage the file.
+  const leasesNow = () =>
+    new Map(Object.entries((parseObject(readPrivateFile(leaseFile, trusted) ?? '') ?? {}) as Record<string, FileLease>))
+  const step = (change: () => Replacement | undefined): Promise<boolean> =>
+    translated(path, () => replaceFile(`${path}.lock`, trusted, change))
   const sameMs = unchangedMs()
   const isHeld = (name: string, lease: FileLease | undefined, leaseMs: number): boolean =>
     sameMs(name, lease && `${lease.owner} ${lease.renewals}`) <= leaseMs && lease !== undefined
@@ -45,17 +53,20 @@ function fileDatabase(path: string, trusted: Trusted): RecordDatabase {
     step(() => {
       const stored = recordsNow()
       const records = stored === 'damaged' ? new Map<string, string>() : stored
-      if (!isOwner(lease) || !change(records)) return undefined
-      return { path, text: formatRecords(records), lasts: 'always' }
+      if (lease && leasesNow().get(lease.name)?.owner !== lease.owner) return undefined
+      const text = change(records) && JSON.stringify({ v: 1, records: Object.fromEntries(records) }, null, 2)
+      return text ? { path, text: `${text}\n`, lasts: 'always' } : undefined
     })
   const changeLeases = (change: (leases: Map<string, FileLease>) => boolean) =>
     step(() => {
       const leases = leasesNow()
-      return change(leases) ? { path: leaseFile, text: formatLeases(leases), lasts: 'until power fails' } : undefined
+      if (!change(leases)) return undefined
+      const text = leases.size > 0 ? JSON.stringify(Object.fromEntries(leases)) : undefined
+      return { path: leaseFile, text, lasts: 'until power fails' }
     })
   return {
     async read(key) {
-      const records = translated(path, recordsNow)
+      const records = await translated(path, recordsNow)
       // A session reports a record that it cannot read, and removes it.
       return records === 'damaged' ? '' : (records.get(key) ?? null)
     },
@@ -64,7 +75,8 @@ function fileDatabase(path: string, trusted: Trusted): RecordDatabase {
     removeIf: (key, value) => changeRecords(undefined, (records) => records.get(key) === value && records.delete(key)),
     async acquire({ name, owner }, leaseMs) {
       // Waiting processes ask often, and a look needs no lock file.
-      if (isHeld(name, translated(leaseFile, leasesNow).get(name), leaseMs)) return false
+      const leasesSeen = await translated(leaseFile, leasesNow)
+      if (isHeld(name, leasesSeen.get(name), leaseMs)) return false
       return changeLeases((leases) => {
         for (const [other, lease] of leases) if (!isHeld(other, lease, leaseMs)) leases.delete(other)
         return !leases.has(name) && leases.set(name, { owner, renewals: 0 }).has(name)
@@ -80,23 +92,25 @@ function fileDatabase(path: string, trusted: Trusted): RecordDatabase {
   }
 }
 
-/** Runs one step. Resolves to whether it replaced a file. */
-async function runStep(path: string, trusted: Trusted, change: () => Replacement | undefined): Promise<boolean> {
-  let replacement: Replacement | undefined
-  try {
-    await replaceFile(`${path}.lock`, trusted, () => {
-      replacement = change()
-      return replacement
-    })
-    return replacement !== undefined
-  } catch (error) {
-    throw isAgentAuthError(error) ? error : fileFailure(path, error)
-  }
+/**
+ * Reads the text of the file of records at this path. Throws `storage_failed` for a file of a newer version or of another program,
+ * which must stay.
+ */
+function parseRecords(path: string, text: string | undefined): Map<string, string> | 'damaged' {
+  if (text === undefined) return new Map()
+  const { v, records: stored } = parseObject(text) ?? {}
+  const records = objectOf(stored)
+  if (Number.isInteger(v) && (v as number) > 1)
+    refuse(path, 'is of a newer version of agent-auth. Update agent-auth or choose another path')
+  if (v === 1 && records) return new Map(Object.entries(records as Record<string, string>))
+  if (damagedText.test(text)) return 'damaged'
+  refuse(path, 'is no file of agent-auth. Choose another path')
 }
 
-function translated<T>(path: string, read: () => T): T {
+/** Does work with the file system. Rejects with `storage_failed`. */
+async function translated<T>(path: string, work: () => T | Promise<T>): Promise<T> {
   try {
-    return read()
+    return await work()
   } catch (error) {
     throw isAgentAuthError(error) ? error : fileFailure(path, error)
   }

@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fstatSync,
   mkdirSync,
@@ -56,14 +57,12 @@ export function checkFolder(folder: string, trusted: Trusted): void {
   // In a folder with the sticky bit, users can replace only files of their own.
   const writers = mode & 0o1000 ? 0 : mode & 0o022
   const what = `The folder ${basename(folder)} of the storage`
-  if (writers & 0o002)
-    throw failed(`${what} can be changed by other users. Run chmod 700 on it or choose another path.`)
-  if (trusted === 'group') return
-  const isClosed = writers === 0 ? isOwn || uid === 0 : isOwn && tightened(what, () => chmodSync(folder, mode & 0o7755))
-  if (!isClosed)
-    throw failed(
-      `${what} can be changed by other users. Choose one of this user alone, or set trustGroup if the platform sets its modes.`,
-    )
+  const isClosed = (): boolean =>
+    writers === 0 ? isOwn || uid === 0 : isOwn && tightened(what, () => chmodSync(folder, mode & 0o7755))
+  if (!(writers & 0o002) && (trusted === 'group' || isClosed())) return
+  throw failed(
+    `${what} can be changed by other users. Run chmod 700 on it, choose another, or set trustGroup if the platform sets its modes.`,
+  )
 }
 
 /** Closes what belongs to this user to its group, and warns. Returns whether the file system allowed it. */
@@ -84,20 +83,16 @@ function tightened(what: string, change: () => void): boolean {
  * Creates a folder for those who are trusted, and the folders above it. Throws the error of the file system. One at a time, because
  * the option `recursive` never returns where the system refuses a new folder with ENOENT, as in /proc.
  */
-export function createFolder(folder: string, trusted: Trusted = 'no one'): void {
-  if (isFolder(folder)) return
+export function createFolder(folder: string, trusted: Trusted): void {
   const above = dirname(folder)
-  if (above !== folder) createFolder(above, trusted)
+  if (existsSync(folder) || above === folder) return
+  createFolder(above, trusted)
   try {
     mkdirSync(folder, { mode: trusted === 'group' ? 0o770 : 0o700 })
   } catch (error) {
     // Another process may have created it since.
-    if (!isFolder(folder)) throw error
+    if (!existsSync(folder)) throw error
   }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 /** Returns the error of the library for one of the file system, of which it keeps the code and the name of the file alone. */

@@ -12,9 +12,14 @@ import {
 import { dirname } from 'node:path'
 import { randomFraction, sleep } from '../internal/timeouts.ts'
 import { attempt } from '../internal/values.ts'
-import { maxFilePauseMs, maxFileWaitMs, staleFileMs } from './limits.ts'
 import { checkFolder, createFolder, type Trusted } from './private-file.ts'
-import { unchangedMs } from './unchanged.ts'
+
+/** Within this time, in milliseconds, a process that replaces a file is done, unless it was killed or paused. */
+export const staleFileMs = 1_500
+/** How long a process tries to replace a file, in milliseconds: less than the limit of an operation, and more than `staleFileMs`. */
+export const maxFileWaitMs = 2_500
+/** The longest wait between two tries to replace a file, in milliseconds. */
+export const maxFilePauseMs = 20
 
 /** A file, and the text that it gets. Without a text the file is removed. */
 export interface Replacement {
@@ -27,39 +32,43 @@ export interface Replacement {
 /**
  * Replaces a file in one step that no other process sees half done. The text is written to the lock file, which one process at a
  * time can create, and which then becomes the file. `change` may run more than once, while no other process with the same lock
- * file changes anything. If it returns undefined, nothing is written. Tries again for `maxFileWaitMs`. Rejects with its errors and those of
- * the file system.
+ * file changes anything. If it returns undefined, nothing is written. Resolves to whether a file was replaced. Tries again for
+ * `maxFileWaitMs`. Rejects with its errors and those of the file system.
  */
 export async function replaceFile(
   lockFile: string,
   trusted: Trusted,
   change: () => Replacement | undefined,
-): Promise<void> {
+): Promise<boolean> {
   createFolder(dirname(lockFile), trusted)
   checkFolder(dirname(lockFile), trusted)
   const wait = takeOverStale(lockFile)
   const endMs = performance.now() + maxFileWaitMs
-  while (!commit(lockFile, trusted, change)) {
+  for (;;) {
+    const outcome = commit(lockFile, trusted, change)
+    if (outcome !== 'locked by another') return outcome === 'replaced'
     if (performance.now() > endMs) throw Object.assign(new Error(), { code: 'EBUSY' })
     await sleep(maxFilePauseMs * randomFraction())
     wait()
   }
 }
 
-/** Runs within one turn of the event loop. Returns whether this process had the lock file until the end. */
-function commit(lockFile: string, trusted: Trusted, change: () => Replacement | undefined): boolean {
+type Outcome = 'replaced' | 'unchanged' | 'locked by another'
+
+/** Runs within one turn of the event loop. */
+function commit(lockFile: string, trusted: Trusted, change: () => Replacement | undefined): Outcome {
   const fd = createFile(lockFile, trusted === 'group' ? 0o660 : 0o600)
-  if (fd === undefined) return false
+  if (fd === undefined) return 'locked by another'
   try {
     const { path, text, lasts } = change() ?? {}
-    if (!path) return true
+    if (!path) return 'unchanged'
     if (text !== undefined) writeFileSync(fd, text)
     if (lasts === 'always') fsyncSync(fd)
-    if (!isAt(lockFile, fd)) return false
+    if (!isAt(lockFile, fd)) return 'locked by another'
     if (text === undefined) unlinkSync(path)
     else renameSync(lockFile, path)
     if (lasts === 'always') syncFolder(dirname(path))
-    return true
+    return 'replaced'
   } finally {
     // After a rename another process may have a lock file of its own there.
     if (isAt(lockFile, fd)) unlinkSync(lockFile)
@@ -110,4 +119,20 @@ function syncFolder(folder: string): void {
       closeSync(fd)
     }
   })
+}
+
+/**
+ * Returns a function that says for how many milliseconds what stands under a name has been the same, since it was first asked about.
+ * The time is that of this process alone, so that no step of the machine's clock has an effect.
+ */
+export function unchangedMs(): (name: string, mark: string | undefined) => number {
+  const seen = new Map<string, { readonly mark: string; readonly sinceMs: number }>()
+  return (name, mark) => {
+    const nowMs = performance.now()
+    const last = seen.get(name)
+    if (mark !== undefined && last?.mark === mark) return nowMs - last.sinceMs
+    if (mark === undefined) seen.delete(name)
+    else seen.set(name, { mark, sinceMs: nowMs })
+    return 0
+  }
 }

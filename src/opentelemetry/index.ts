@@ -1,13 +1,4 @@
-import {
-  type Attributes,
-  type Counter,
-  type Histogram,
-  type Meter,
-  metrics,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+import { type Attributes, type Meter, metrics, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import type { BackendEvent } from '../backend/events.ts'
 import { checkMethods, checkNames } from '../internal/values.ts'
 
@@ -128,25 +119,12 @@ function codeOf({ code, name }: { readonly code?: string; readonly name: string 
   return code ?? name
 }
 
-/** The metrics. */
-interface Instruments {
-  readonly durations: Histogram
-  readonly logins: Counter
-  readonly refreshes: Counter
-  readonly sessionsEnded: Counter
-  readonly sessionsLost: Counter
-  readonly storageDegraded: Counter
-  readonly storageErrors: Counter
-  readonly refusals: Counter
-  readonly unexpectedErrors: Counter
-}
-
 /** The limits of the buckets, in seconds, as the conventions of OpenTelemetry recommend for HTTP. */
 const bucketsS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
-function createInstruments(meter: Meter): Instruments {
-  const counter = (name: string, description: string): Counter =>
-    meter.createCounter(`agent_auth.${name}`, { description })
+/** Creates the metrics. */
+function createInstruments(meter: Meter) {
+  const counter = (name: string, description: string) => meter.createCounter(`agent_auth.${name}`, { description })
   return {
     durations: meter.createHistogram('agent_auth.operation.duration', {
       description: 'Time of logins, code exchanges, refreshes and proxied requests.',
@@ -156,10 +134,7 @@ function createInstruments(meter: Meter): Instruments {
     logins: counter('logins', 'Logins that ended, by outcome.'),
     refreshes: counter('refreshes', 'Refresh requests, by outcome.'),
     sessionsEnded: counter('sessions.ended', 'Sessions that ended, by reason.'),
-    sessionsLost: counter(
-      'sessions.lost',
-      'Sessions in memory whose record another process removed, or the storage lost.',
-    ),
+    sessionsLost: counter('sessions.lost', 'Sessions in memory whose record is gone from the storage.'),
     storageDegraded: counter('storage.degraded', 'Problems with stored records, by reason.'),
     storageErrors: counter('storage.errors', 'Failed operations of the storage.'),
     refusals: counter('proxy.refused', 'Requests that the proxy refused, by reason.'),

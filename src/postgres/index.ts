@@ -2,7 +2,6 @@ import { checkMethods, checkNames, invalid } from '../internal/values.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
 import { checkTtlMs } from '../storage/shared/options.ts'
-import { type Statements, statementsFor } from './statements.ts'
 
 /** The longest name of a table in characters. PostgreSQL cuts a name at 63, and the name of the index needs the rest. */
 const maxTableNameLength = 50
@@ -12,6 +11,9 @@ const maxStatementRepeats = 5
 
 /** How often PostgreSQL is asked to remove expired records, in milliseconds. Expired records are never read. */
 const sweepEveryMs = 60_000
+
+/** How many expired records one statement removes, so that it ends soon. */
+const maxSweptRecords = 1_000
 
 export type { SharedStorage } from '../storage/shared/leased-storage.ts'
 
@@ -23,10 +25,7 @@ export interface PostgresPool {
 
 /** The options of `postgresStorage`. */
 export interface PostgresStorageOptions {
-  /**
-   * Name of the table, with or without its schema: letters, digits and `_` (`maxTableNameLength`, 50). Default:
-   * `agent_auth_records`.
-   */
+  /** Name of the table, with or without its schema: up to 50 letters, digits and `_`. Default: `agent_auth_records`. */
   readonly table?: string | undefined
   /** Sets how long a record lasts after its last write, in milliseconds. Default: until it is removed. */
   readonly ttlMs?: number | undefined
@@ -51,21 +50,38 @@ export function postgresStorage(pool: PostgresPool, options: PostgresStorageOpti
       `table must be a name of at most ${maxTableNameLength} letters, digits and underscores, with or without a schema`,
     )
   checkTtlMs(ttlMs)
-  return leasedStorage(postgresDatabase(pool, statementsFor(table), ttlMs ?? null))
+  return leasedStorage(postgresDatabase(pool, table, ttlMs ?? null))
 }
 
-function postgresDatabase(pool: PostgresPool, statements: Statements, ttlMs: number | null): RecordDatabase {
-  const rows = rowsFrom(pool, statements.create)
+function postgresDatabase(pool: PostgresPool, table: string, ttlMs: number | null): RecordDatabase {
+  const statements = statementsFor(table)
+  /** Runs a statement. Creates the table if it is missing, and repeats a statement that lost a race. */
+  async function rows(statement: string, values: unknown[]): Promise<unknown[]> {
+    for (let repeats = maxStatementRepeats; ; repeats--) {
+      try {
+        return (await pool.query(statement, values)).rows
+      } catch (error) {
+        const code = codeOf(error)
+        if (repeats === 0 || (code !== tableMissing && code !== tryAgain)) throw error
+        if (code === tableMissing) await pool.query(statements.create).catch(unlessCreated)
+      }
+    }
+  }
   const did = async (statement: string, values: unknown[]): Promise<boolean> =>
     (await rows(statement, values)).length > 0
-  const sweep = sweeper(() => rows(statements.sweep, []))
+  let nextSweepMs = 0
+  const sweep = (): void => {
+    if (performance.now() < nextSweepMs) return
+    nextSweepMs = performance.now() + sweepEveryMs
+    rows(statements.sweep, []).catch(() => {})
+  }
   return {
     async read(key) {
       const [row] = (await rows(statements.read, [recordKey(key)])) as { value: string }[]
-      return row ? decode(row.value) : null
+      return row?.value ?? null
     },
     async write(key, value, lease) {
-      const record = [recordKey(key), encode(value), ttlMs]
+      const record = [recordKey(key), value, ttlMs]
       const written = lease
         ? await did(statements.writeWhileOwned, [...record, lockKey(lease.name), lease.owner])
         : await did(statements.write, record)
@@ -73,7 +89,7 @@ function postgresDatabase(pool: PostgresPool, statements: Statements, ttlMs: num
       return written
     },
     remove: (key, lease) => did(statements.removeWhileOwned, [recordKey(key), lockKey(lease.name), lease.owner]),
-    removeIf: (key, value) => did(statements.removeIf, [recordKey(key), encode(value)]),
+    removeIf: (key, value) => did(statements.removeIf, [recordKey(key), value]),
     acquire: ({ name, owner }, leaseMs) => did(statements.acquire, [lockKey(name), owner, leaseMs]),
     renew: ({ name, owner }, leaseMs) => did(statements.renew, [lockKey(name), owner, leaseMs]),
     release: ({ name, owner }) => did(statements.removeIf, [lockKey(name), owner]),
@@ -81,51 +97,46 @@ function postgresDatabase(pool: PostgresPool, statements: Statements, ttlMs: num
   }
 }
 
-/** Runs a statement. Creates the table if it is missing, and repeats a statement that lost a race (`maxStatementRepeats`, 5). */
-function rowsFrom(pool: PostgresPool, create: string): (statement: string, values: unknown[]) => Promise<unknown[]> {
-  const run = async (statement: string, values: unknown[], repeats: number): Promise<unknown[]> => {
-    try {
-      return (await pool.query(statement, values)).rows
-    } catch (error) {
-      const code = codeOf(error)
-      if (repeats === 0 || (code !== tableMissing && code !== tryAgain)) throw error
-      if (code === tableMissing) await pool.query(create).catch(unlessCreated)
-      return run(statement, values, repeats - 1)
-    }
+/**
+ * Returns the statements for one table, whose name was checked. A lock is a row too: its value is the owner, and it expires with
+ * the lease. All times are of the database's clock. Each change returns a row if it took place.
+ */
+function statementsFor(table: string) {
+  const names = table.split('.')
+  const t = names.map((name) => `"${name}"`).join('.')
+  const inMs = (parameter: string): string => `clock_timestamp() + ${parameter}::float8 * interval '1 millisecond'`
+  // The row stays locked until the statement has ended, so that no other process takes over the lock before then.
+  const owned = (lock: string, owner: string): string =>
+    `with owned as (select 1 from ${t} where key = ${lock} and value = ${owner} for update)`
+  const replace = 'on conflict (key) do update set value = excluded.value, expires_at = excluded.expires_at'
+  return {
+    create: `create table if not exists ${t} (key text collate "C" primary key, value text not null, expires_at timestamptz);
+create index if not exists "${names.at(-1)}_expires_at" on ${t} (expires_at)`,
+    read: `select value from ${t} where key = $1 and (expires_at is null or expires_at > clock_timestamp())`,
+    write: `insert into ${t} (key, value, expires_at) values ($1, $2, ${inMs('$3')}) ${replace} returning 1`,
+    writeWhileOwned: `${owned('$4', '$5')}
+insert into ${t} (key, value, expires_at) select $1, $2, ${inMs('$3')} from owned ${replace} returning 1`,
+    removeIf: `delete from ${t} where key = $1 and value = $2 returning 1`,
+    removeWhileOwned: `${owned('$2', '$3')}, removed as (delete from ${t} where key = $1 and exists (select from owned)) select 1 from owned`,
+    acquire: `insert into ${t} as lock (key, value, expires_at) values ($1, $2, ${inMs('$3')})
+${replace} where lock.expires_at <= clock_timestamp() returning 1`,
+    renew: `update ${t} set expires_at = ${inMs('$3')} where key = $1 and value = $2 returning 1`,
+    sweep: `delete from ${t} where key in
+(select key from ${t} where expires_at <= clock_timestamp() limit ${maxSweptRecords} for update skip locked)`,
   }
-  return (statement, values) => run(statement, values, maxStatementRepeats)
 }
 
 function unlessCreated(error: unknown): void {
   if (!createdByAnother.includes(codeOf(error) ?? '')) throw error
 }
 
-/** Removes expired records after a write, at most once in `sweepEveryMs`, 60 s. An expired record is never read, removed or not. */
-function sweeper(sweep: () => Promise<unknown>): () => void {
-  let nextMs = 0
-  return () => {
-    if (performance.now() < nextMs) return
-    nextMs = performance.now() + sweepEveryMs
-    sweep().catch(() => {})
-  }
-}
-
 /** Returns the key of a record in the table. Locks share the table, so the first letter of a key distinguishes them. */
 function recordKey(key: string): string {
-  return `r:${encode(key)}`
+  return `r:${key}`
 }
 
 function lockKey(name: string): string {
-  return `l:${encode(name)}`
-}
-
-/** Escapes NUL, which text of PostgreSQL cannot hold. */
-function encode(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\0', '\\0')
-}
-
-function decode(text: string): string {
-  return text.replace(/\\(.)/g, (_, next: string) => (next === '0' ? '\0' : next))
+  return `l:${name}`
 }
 
 /** Returns an SQLSTATE, or the code of a network failure. */

@@ -1,3 +1,4 @@
+import { succeeds, withTimeout } from '../internal/timeouts.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 
 /** One empty set of records, and the clients of it. */
@@ -36,10 +37,8 @@ export function caseOf(name: string, check: Check, open: StorageFactory, limitMs
       const opened = await open()
       const subject: StorageUnderTest = 'getItem' in opened ? { handle: () => opened } : opened
       try {
-        await within(
-          limitMs,
-          check(async () => subject.handle()),
-        )
+        const checked = check(async () => subject.handle())
+        await withTimeout(limitMs, checked)
       } finally {
         await subject.close?.()
       }
@@ -49,32 +48,12 @@ export function caseOf(name: string, check: Check, open: StorageFactory, limitMs
 
 /** Throws unless both are the same as JSON. undefined and null count as equal. */
 export function same(what: string, seen: unknown, expected: unknown): void {
-  const [left, right] = [seen, expected].map((value) => JSON.stringify(value ?? null))
-  if (left !== right) throw new Error(`${what}: expected ${shorten(right)}, saw ${shorten(left)}.`)
+  const [left = '', right = ''] = [seen, expected].map((value) => JSON.stringify(value ?? null))
+  // A record may have 32 KiB.
+  if (left !== right) throw new Error(`${what}: expected ${right.slice(0, 200)}, saw ${left.slice(0, 200)}.`)
 }
 
 /** Throws unless the work rejects. */
 export async function refused(what: string, work: Promise<unknown>): Promise<void> {
-  const outcome = await work.then(
-    () => 'resolved',
-    () => 'rejected',
-  )
-  same(what, outcome, 'rejected')
-}
-
-/** Waits a moment, so that work in progress can continue. */
-export function pause(ms: number = 1): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
-function shorten(text: string | undefined): string {
-  return text !== undefined && text.length > 200 ? `${text.slice(0, 200)}… (${text.length} characters)` : String(text)
-}
-
-async function within(limitMs: number, work: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`It had not ended after ${limitMs} ms.`)), limitMs)
-  })
-  await Promise.race([limit, work]).finally(() => clearTimeout(timer))
+  same(what, (await succeeds(work)) ? 'resolved' : 'rejected', 'rejected')
 }

@@ -3,7 +3,7 @@ import { invalid } from '../internal/values.ts'
 
 /** Requests that wait until the test releases them. */
 export interface HeldRequests {
-  /** Resolves as soon as this number of requests has arrived. Default: 1. Throws `config_invalid`. */
+  /** Resolves as soon as this number of requests has arrived. Default: 1. */
   arrived(count?: number): Promise<void>
   /** Lets the waiting requests go on, and all later ones at once. */
   release(): void
@@ -20,7 +20,6 @@ export interface HeldFetch extends HeldRequests {
  * are held before they are sent. Default: every request. Throws `config_invalid`.
  */
 export function holdRequests(send: typeof fetch, path = '/'): HeldFetch {
-  if (typeof send !== 'function') invalid('send must be a function, such as fetch')
   const { passes, ...held } = requestGate(path)
   const heldFetch: typeof fetch = async (input, init) => {
     await passes(input, init)
@@ -46,11 +45,11 @@ export function requestGate(path: string): RequestGate {
       if (isOpen || !pathname.startsWith(path)) return
       arrivals += 1
       for (const { count, resolve } of waits) if (count <= arrivals) resolve()
-      await unlessAborted(opened, init?.signal ?? (input instanceof Request ? input.signal : undefined))
+      await Promise.race([opened, aborted(init?.signal ?? (input instanceof Request ? input.signal : undefined))])
     },
     arrived(count = 1) {
       const { promise, resolve } = deferred<void>()
-      if (checkedCount(count) <= arrivals) resolve()
+      if (count <= arrivals) resolve()
       waits.push({ count, resolve })
       return promise
     },
@@ -63,10 +62,9 @@ export function requestGate(path: string): RequestGate {
 
 /**
  * Returns a function that resolves when `count` callers have called it. Each caller waits for the others, so that all of them go on
- * from the same point. Later calls resolve at once. Throws `config_invalid`.
+ * from the same point. Later calls resolve at once.
  */
 export function meetingPoint(count: number): () => Promise<void> {
-  checkedCount(count)
   const { promise, resolve } = deferred<void>()
   let arrivals = 0
   return () => {
@@ -76,17 +74,10 @@ export function meetingPoint(count: number): () => Promise<void> {
   }
 }
 
-function checkedCount(count: number): number {
-  if (!Number.isInteger(count) || count < 1) invalid('count must be an integer from 1')
-  return count
-}
-
-/** Waits, and rejects with the reason of the signal if that is aborted first. */
-function unlessAborted(work: Promise<void>, signal: AbortSignal | null | undefined): Promise<void> {
-  if (!signal) return work
-  const { promise, reject } = deferred<never>()
-  const abort = (): void => reject(signal.reason)
-  if (signal.aborted) abort()
-  signal.addEventListener('abort', abort, { once: true })
-  return Promise.race([work, promise])
+/** Rejects with the reason of the signal when that is aborted. */
+function aborted(signal: AbortSignal | null | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal?.aborted) reject(signal.reason)
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 }

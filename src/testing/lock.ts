@@ -1,6 +1,6 @@
-import { deferred } from '../internal/timeouts.ts'
+import { deferred, sleep } from '../internal/timeouts.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
-import { type Checks, pause, recordKey, refused, same } from './case.ts'
+import { type Checks, recordKey, refused, same } from './case.ts'
 
 type WithLock = NonNullable<TokenStorage['withLock']>
 
@@ -10,23 +10,11 @@ export const lockChecks: Checks = {
     const turn = async (storage: TokenStorage): Promise<void> =>
       lockOf(storage)(recordKey, async () => {
         const count = Number((await storage.getItem(recordKey)) ?? 0)
-        await pause(0)
+        await sleep(0)
         await storage.setItem(recordKey, String(count + 1))
       })
     await Promise.all(Array.from({ length: 50 }, (_, index) => turn(storages[index % 3] as TokenStorage)))
     same('the count', Number(await storages[0]?.getItem(recordKey)), 50)
-  },
-  'runs one task at a time under one name': async (handle) => {
-    const locks = [lockOf(await handle()), lockOf(await handle())]
-    let inside = 0
-    let most = 0
-    const turn = async (): Promise<void> => {
-      most = Math.max(most, ++inside)
-      await pause(2)
-      inside -= 1
-    }
-    await Promise.all(Array.from({ length: 10 }, (_, index) => locks[index % 2]?.(recordKey, turn)))
-    same('tasks inside at once', most, 1)
   },
   'runs a task once and passes on what it gives': async (handle) => {
     let runs = 0
@@ -52,13 +40,13 @@ export const lockChecks: Checks = {
     const stop = new AbortController()
     const waiting = locks[1](recordKey, async () => void ran.push('given up'), { signal: stop.signal })
     const last = locks[2](recordKey, async () => void ran.push('last'))
-    await pause(20)
+    await sleep(20)
     stop.abort()
     await refused('the waiter that gave up', waiting)
-    await pause(20)
+    await sleep(20)
     release()
     await Promise.all([holding, last])
-    await pause(20)
+    await sleep(20)
     same('the tasks that ran', ran, ['holder', 'last'])
   },
   'runs nothing when the signal fired before': async (handle) => {
@@ -79,7 +67,7 @@ export const lockChecks: Checks = {
     const task = async (): Promise<void> => {
       second = two(recordKey, async () => void order.push('second'))
       stop.abort()
-      await pause(50)
+      await sleep(50)
       order.push('first')
     }
     await one(recordKey, task, { signal: stop.signal })

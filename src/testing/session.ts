@@ -1,10 +1,10 @@
 import { createAuthConfig } from '../config.ts'
 import type { Clock } from '../internal/clock.ts'
 import { revalidateAfterMs } from '../internal/limits.ts'
-import { deferred } from '../internal/timeouts.ts'
+import { deferred, sleep } from '../internal/timeouts.ts'
 import { createSession, type Session } from '../session.ts'
 import type { Tokens } from '../tokens.ts'
-import { type Check, type Checks, pause, same } from './case.ts'
+import { type Check, type Checks, same } from './case.ts'
 import { type TestClock, testClock } from './clock.ts'
 
 const hourMs = 3_600_000
@@ -14,18 +14,7 @@ interface Stage {
   readonly here: Session
   readonly there: Session
   readonly clock: TestClock
-  readonly endpoint: TokenEndpoint
-  /** Resolves to the token of a call, or to the code with which it rejects. */
-  outcome(session: Session): Promise<string>
-}
-
-interface TokenEndpoint {
-  readonly fetch: typeof fetch
-  /** How many requests came, and how many of them with a used token. */
-  readonly seen: { requests: number; refused: number }
-  issue(): Tokens
-  /** Delays responses until the returned function is called. */
-  hold(): () => void
+  readonly endpoint: ReturnType<typeof tokenEndpoint>
 }
 
 export const sessionChecks: Checks = {
@@ -41,34 +30,33 @@ export const sessionChecks: Checks = {
       same('refreshes, and refused ones', endpoint.seen, { requests: 1, refused: 0 })
     },
   ),
-  'ends a session on every handle when one signs out': onStage(async ({ here, there, clock, endpoint, outcome }) => {
+  'ends a session on every handle when one signs out': onStage(async ({ here, there, clock, endpoint }) => {
     await here.signOut()
     clock.advance(revalidateAfterMs)
     same('a call on the other handle', await outcome(there), 'login_required')
     same('refreshes', endpoint.seen.requests, 0)
   }),
-  'stays signed out when another handle was refreshing': onStage(async ({ here, there, clock, endpoint, outcome }) => {
+  'stays signed out when another handle was refreshing': onStage(async ({ here, there, clock, endpoint }) => {
     clock.advance(hourMs)
     const release = endpoint.hold()
     const call = outcome(there)
-    while (endpoint.seen.requests === 0) await pause()
+    while (endpoint.seen.requests === 0) await sleep(1)
     const leaving = here.signOut()
-    await pause(20)
+    await sleep(20)
     release()
     await Promise.all([call, leaving])
     clock.advance(revalidateAfterMs)
     same('a call here', await outcome(here), 'login_required')
     same('a call there', await outcome(there), 'login_required')
   }),
-  'keeps a new sign-in when another handle was refreshing': onStage(async (stage) => {
-    const { here, there, clock, endpoint, outcome } = stage
+  'keeps a new sign-in when another handle was refreshing': onStage(async ({ here, there, clock, endpoint }) => {
     clock.advance(hourMs)
     const release = endpoint.hold()
     const call = outcome(there)
-    while (endpoint.seen.requests === 0) await pause()
+    while (endpoint.seen.requests === 0) await sleep(1)
     const next = endpoint.issue()
     const signingIn = here.signIn(next)
-    await pause(20)
+    await sleep(20)
     release()
     await Promise.all([call, signingIn])
     clock.advance(revalidateAfterMs)
@@ -97,10 +85,11 @@ function onStage(play: (stage: Stage) => Promise<void>): Check {
     const there = createSession(config, { storage: await handle() })
     await here.signIn(endpoint.issue())
     same('the session on the other handle', (await there.ready()).status, 'signed-in')
-    await play({ here, there, clock, endpoint, outcome })
+    await play({ here, there, clock, endpoint })
   }
 }
 
+/** Resolves to the token of a call, or to the code with which it rejects. */
 async function outcome(session: Session): Promise<string> {
   try {
     return await session.getAccessToken()
@@ -109,8 +98,9 @@ async function outcome(session: Session): Promise<string> {
   }
 }
 
-function tokenEndpoint(clock: Clock): TokenEndpoint {
+function tokenEndpoint(clock: Clock) {
   const live = new Set<string>()
+  /** How many requests came, and how many of them with a used token. */
   const seen = { requests: 0, refused: 0 }
   let issued = 0
   let gate = deferred<void>()
@@ -132,13 +122,14 @@ function tokenEndpoint(clock: Clock): TokenEndpoint {
   return {
     seen,
     issue,
-    async fetch(_url, init) {
+    async fetch(_url: unknown, init?: RequestInit): Promise<Response> {
       seen.requests += 1
       const { refresh_token: refreshToken } = JSON.parse(String(init?.body)) as { refresh_token: string }
       const response = answer(refreshToken)
       await gate.promise
       return response
     },
+    /** Delays responses until the returned function is called. */
     hold() {
       gate = deferred()
       return gate.resolve

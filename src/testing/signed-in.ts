@@ -49,10 +49,8 @@ export interface SignedInOptions {
   readonly database?: string | undefined
 }
 
-const optionNames: readonly (keyof SignedInOptions)[] = [
-  ...(['url', 'service', 'email', 'loginUrl', 'tokens'] as const),
-  ...(['authUrl', 'clientId', 'storage', 'key', 'database'] as const),
-]
+const appNames: readonly string[] = ['authUrl', 'clientId', 'storage', 'key', 'database']
+const optionNames: readonly string[] = ['url', 'service', 'email', 'loginUrl', 'tokens', ...appNames]
 
 /**
  * Signs a Playwright page in and opens `url`. A page of a single-page app gets the tokens of a new sign-in in the storage of its

@@ -1,10 +1,10 @@
 import { startLogin } from '../authorize.ts'
-import { type BearerFetchOptions, createBearerFetch } from '../bearer.ts'
+import { createBearerFetch } from '../bearer.ts'
 import { readCallback } from '../callback.ts'
 import { type AuthConfig, type AuthConfigOptions, createAuthConfig } from '../config.ts'
 import { exchangeCode } from '../exchange.ts'
 import type { Clock } from '../internal/clock.ts'
-import { checkNames, invalid } from '../internal/values.ts'
+import { checkNames, checkOneOf, invalid } from '../internal/values.ts'
 import { createSession, type Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { Tokens } from '../tokens.ts'
@@ -70,9 +70,7 @@ export interface TestService extends Pick<RunningService, 'authUrl' | 'baseUrl' 
   close(): Promise<void>
 }
 
-const optionNames: readonly (keyof TestServiceOptions)[] = [
-  ...(['after', 'transport', 'client', 'email', 'storage', 'service'] as const),
-]
+const optionNames: readonly string[] = ['after', 'transport', 'client', 'email', 'storage', 'service']
 
 /**
  * Starts agent-service, which must be installed, and signs a user in. Service, configuration and session have one clock. Rejects
@@ -81,8 +79,7 @@ const optionNames: readonly (keyof TestServiceOptions)[] = [
 export async function testService(options: TestServiceOptions = {}): Promise<TestService> {
   const own = checkNames('testService', options, optionNames)
   const { after, transport = 'in-process' } = own
-  if (after !== undefined && typeof after !== 'function') invalid('after must be a function')
-  if (transport !== 'in-process' && transport !== 'loopback') invalid('transport must be in-process or loopback')
+  checkOneOf('transport', transport, ['in-process', 'loopback'])
   const running = await startAgentService(transport, own.service ?? {})
   try {
     const service = await signedInService(running, own)
@@ -95,7 +92,7 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
 }
 
 async function signedInService(running: RunningService, options: TestServiceOptions): Promise<TestService> {
-  const { authUrl, baseUrl, people, clients, dev } = running
+  const { authUrl, baseUrl, people, dev } = running
   const { email: usual = people[0]?.email ?? '', storage, transport } = options
   const gates: RequestGate[] = []
   const send: typeof fetch = async (input, init) => {
@@ -112,9 +109,11 @@ async function signedInService(running: RunningService, options: TestServiceOpti
   const signIn = async (email?: string): Promise<void> => session.signIn(await login(email))
   await signIn()
   return {
-    ...{ authUrl, baseUrl, people, clients, dev, email: usual, options: authOptions },
+    ...running,
+    email: usual,
+    options: authOptions,
     ...{ config, session, send, clock, login, signIn, approving },
-    fetch: createBearerFetch(session, { baseUrl, fetch: send } satisfies BearerFetchOptions),
+    fetch: createBearerFetch(session, { baseUrl, fetch: send }),
     advance: (ms) => dev.advance(ms),
     hold(path) {
       const gate = requestGate(path)

@@ -1,59 +1,59 @@
 import { createAuthConfig } from 'agent-auth'
-import { expect, test } from 'vitest'
+import { HttpResponse, http } from 'msw'
+import { setupServer } from 'msw/node'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Check, checkService } from '../../src/command/check-service.ts'
 
-const [authUrl, baseUrl] = ['https://auth.example.com', 'https://api.example.com']
+const [authUrl, baseUrl, origin] = ['https://auth.example.com', 'https://api.example.com', 'https://app.example.com']
+const authorizeUrl = `${authUrl}/auth/v1/authorize`
+const tokenUrl = `${authUrl}/auth/v1/token`
+const searchUrl = `${baseUrl}/api/llm_models/search`
+const config = (redirectUri = 'http://127.0.0.1/callback') =>
+  createAuthConfig({ authUrl, baseUrl, clientId: 'app', redirectUri })
 
-type Answer = () => Response | Promise<Response>
+/** A service that is right. */
+const server = setupServer(
+  http.get(authorizeUrl, () => HttpResponse.redirect(`${authUrl}/login`)),
+  http.post(tokenUrl, () => HttpResponse.json({ error: 'invalid_grant' }, { status: 400 })),
+  http.post(searchUrl, () => HttpResponse.json({ success: false, data: null }, { status: 401 })),
+  http.options(searchUrl, () => new HttpResponse(null, { headers: { 'access-control-allow-origin': '*' } })),
+)
+beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+afterEach(() => {
+  server.resetHandlers()
+  server.events.removeAllListeners()
+})
+afterAll(() => server.close())
 
-/** What a service that is right responds with. */
-const right = {
-  authorize: () => new Response(null, { status: 302, headers: { location: 'https://auth.example.com/login' } }),
-  token: () => Response.json({ error: 'invalid_grant' }, { status: 400 }),
-  search: () => Response.json({ success: false, data: null }, { status: 401 }),
-  preflight: (): Response => new Response(null, { status: 204, headers: { 'access-control-allow-origin': '*' } }),
-} satisfies Record<string, Answer>
-
-interface Checks {
-  /** Causes by check. */
-  readonly bad: Record<string, string | undefined>
-  readonly skipped: Record<string, string | undefined>
-}
-
-/** Returns what the checks say of a service that is right but for these answers. */
-async function checksOf(answers: Partial<Record<keyof typeof right, Answer>>, origin?: string): Promise<Checks> {
-  const of = { ...right, ...answers }
-  const config = createAuthConfig({
-    authUrl,
-    baseUrl,
-    clientId: 'app',
-    redirectUri: 'http://127.0.0.1/callback',
-    async fetch(input, init) {
-      const isApi = String(input).startsWith(baseUrl)
-      if (isApi) return init?.method === 'OPTIONS' ? of.preflight() : of.search()
-      return init?.method === 'POST' ? of.token() : of.authorize()
-    },
-  })
-  const checks = await checkService(config, { origin })
+/** Returns the causes, and the reasons why a check was not made, by check. */
+async function findings(pageOrigin?: string) {
+  const checks = await checkService(config(), { origin: pageOrigin })
   const by = (member: 'cause' | 'skipped') =>
     Object.fromEntries(checks.filter((one: Check) => one[member]).map((one) => [one.check, one[member]]))
   return { bad: by('cause'), skipped: by('skipped') }
 }
 
-test('doctor finds a token endpoint that took a code which does not exist', async () => {
-  const { bad } = await checksOf({ token: () => Response.json({ access_token: 'a', refresh_token: 'b' }) })
-  expect(bad).toEqual({ 'authorization server': expect.stringContaining('token endpoint') })
+test('doctor finds a token endpoint that took a refresh token which does not exist', async () => {
+  server.use(http.post(tokenUrl, () => HttpResponse.json({ access_token: 'a', refresh_token: 'b' })))
+  expect((await findings()).bad).toEqual({ 'authorization server': expect.stringContaining('token endpoint') })
 })
 
 test.each([
-  ['invalid_client with status 400', Response.json({ error: 'invalid_client' }, { status: 400 })],
-  ['another error with status 401', Response.json({ error: 'unauthorized' }, { status: 401 })],
-])('doctor reads %s as an unknown client, without which it cannot check the rest', async (_, response) => {
-  const authorize = (): Response => new Response('', { status: 400 })
-  const { bad, skipped } = await checksOf({ token: () => response, authorize })
-  expect(bad).toEqual({ client: expect.stringContaining('unknown') })
-  expect(skipped).toEqual({ login: 'no client' })
-})
+  ['invalid_client', 400],
+  ['unauthorized', 401],
+])(
+  'doctor reads %s with status %i as an unknown client, without which it cannot check the rest',
+  async (error, status) => {
+    server.use(
+      http.post(tokenUrl, () => HttpResponse.json({ error }, { status })),
+      http.get(authorizeUrl, () => new HttpResponse('', { status: 400 })),
+    )
+    expect(await findings()).toEqual({
+      bad: { client: expect.stringContaining('unknown') },
+      skipped: { login: 'no client' },
+    })
+  },
+)
 
 test.each([
   [undefined, ['http://127.0.0.1/callback?a=b']],
@@ -64,22 +64,14 @@ test.each([
   ],
 ])('with the ports %j, doctor asks for the redirect URIs %j, as a login does', async (ports, expected) => {
   const asked: (string | null)[] = []
-  const config = createAuthConfig({
-    authUrl,
-    baseUrl,
-    clientId: 'app',
-    redirectUri: 'http://127.0.0.1/callback?a=b',
-    async fetch(input, init) {
-      const { origin, searchParams } = new URL(String(input))
-      if (origin === baseUrl) return right.search()
-      if (init?.method === 'POST') return right.token()
-      asked.push(searchParams.get('redirect_uri'))
-      return searchParams.get('redirect_uri')?.includes(':3000/')
-        ? new Response('', { status: 400 })
-        : right.authorize()
-    },
-  })
-  const checks = await checkService(config, { ports })
+  server.use(
+    http.get(authorizeUrl, ({ request }) => {
+      const redirectUri = new URL(request.url).searchParams.get('redirect_uri')
+      asked.push(redirectUri)
+      return redirectUri?.includes(':3000/') ? new HttpResponse('', { status: 400 }) : undefined
+    }),
+  )
+  const checks = await checkService(config('http://127.0.0.1/callback?a=b'), { ports })
   // The probes are sent side by side.
   expect(asked.toSorted()).toEqual(expected.toSorted())
   const { fix } = checks.find(({ check }) => check === 'login') ?? {}
@@ -87,40 +79,28 @@ test.each([
   expect(fix).toBe(ports?.includes(3000) ? advice : undefined)
 })
 
-test.each<[what: string, search: Answer]>([
-  ['a page', () => new Response('<html></html>')],
-  ['null', () => Response.json(null)],
-  ['text', () => Response.json('success')],
-  ['another object', () => Response.json({ ok: true })],
-  ['an envelope with status 404', () => Response.json({ success: false }, { status: 404 })],
-])('doctor does not take %s for the API, and then does not check CORS', async (_, search) => {
-  const preflight = (): Response => new Response('')
-  const { bad } = await checksOf({ search, preflight }, 'https://app.example.com')
-  expect(bad).toEqual({ API: expect.stringContaining('is not the API') })
+test.each([
+  ['a page', '<html></html>', 200],
+  ['null', 'null', 200],
+  ['text', '"success"', 200],
+  ['another object', '{"ok":true}', 200],
+  ['an envelope with status 404', '{"success":false}', 404],
+])('doctor does not take %s for the API, and then does not check CORS', async (_, body, status) => {
+  server.use(
+    http.post(searchUrl, () => HttpResponse.text(body, { status })),
+    http.options(searchUrl, () => new HttpResponse('')),
+  )
+  expect((await findings(origin)).bad).toEqual({ API: expect.stringContaining('is not the API') })
 })
-
-/** Probes a service whose responses are all an empty object. */
-async function probeWith(onRequest: (...request: Parameters<typeof fetch>) => void): Promise<void> {
-  const config = createAuthConfig({
-    authUrl,
-    baseUrl,
-    clientId: 'app',
-    redirectUri: 'http://127.0.0.1/callback',
-    async fetch(...request) {
-      onRequest(...request)
-      return Response.json({})
-    },
-  })
-  await checkService(config, { origin: 'https://app.example.com' })
-}
 
 test('doctor asks the API for a search without a token, and whether a page may send one with it', async () => {
   const sent: unknown[] = []
-  await probeWith((input, { method, headers, body } = {}) => {
-    if (String(input) === `${baseUrl}/api/llm_models/search`) sent.push({ method, headers, body })
+  server.events.on('request:start', async ({ request: { method, url, headers, body } }) => {
+    if (url === searchUrl) sent.push({ method, headers: Object.fromEntries(headers), hasBody: body !== null })
   })
+  await checkService(config(), { origin })
   const preflight = {
-    origin: 'https://app.example.com',
+    origin,
     'access-control-request-method': 'POST',
     'access-control-request-headers': 'authorization,content-type',
   }
@@ -128,8 +108,8 @@ test('doctor asks the API for a search without a token, and whether a page may s
   expect(sent).toHaveLength(2)
   expect(sent).toEqual(
     expect.arrayContaining([
-      { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' },
-      { method: 'OPTIONS', headers: preflight, body: undefined },
+      { method: 'POST', headers: { 'content-type': 'application/json' }, hasBody: true },
+      { method: 'OPTIONS', headers: preflight, hasBody: false },
     ]),
   )
 })

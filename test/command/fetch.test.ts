@@ -1,26 +1,25 @@
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { HttpResponse, http } from 'msw'
+import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { UsageError } from '../../src/command/command-line.ts'
 import { fetchPath } from '../../src/command/fetch.ts'
 import { openStorage, profileOf, saveSettings } from '../../src/command/profile.ts'
-import { listen } from '../support/listen.ts'
 import { failure, tokensWith } from '../support/token-flow.ts'
 
 const body = 'text \u001b[31m and \u009b more \u202e\n\twith a line\n'
-const server = createServer((request, response) => {
-  request.resume()
-  const status = Number(/\/status\/(\d+)$/.exec(request.url ?? '')?.[1] ?? 200)
-  response.writeHead(status, { 'content-type': 'text/plain' }).end(body)
-})
-let baseUrl = ''
-beforeAll(async () => {
-  baseUrl = `http://127.0.0.1:${await listen(server)}`
-})
-afterAll(() => void server.close())
+const baseUrl = 'https://api.example.com'
+const requests: Request[] = []
+const server = setupServer(
+  http.all(`${baseUrl}/*`, ({ request }) => {
+    requests.push(request)
+    return HttpResponse.text(body, { status: Number(/\/status\/(\d+)$/.exec(request.url)?.[1] ?? 200) })
+  }),
+)
+beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+afterAll(() => server.close())
 afterEach(() => vi.unstubAllEnvs())
 
 /** A machine on which a user has signed in, or not. */
@@ -70,17 +69,13 @@ test.each([
 })
 
 test.each([
-  [['GET', '/api/x'], undefined],
+  [['GET', '/api/x'], null],
   [['POST', '/api/x', '{}'], 'application/json'],
 ])('the request of %j has the header Accept: application/json, and the Content-Type %s', async (call, contentType) => {
   await machine()
-  const received = once(server, 'request') as Promise<[IncomingMessage]>
   await fetched(...call)
-  const [{ headers }] = await received
-  expect({ accept: headers.accept, contentType: headers['content-type'] }).toEqual({
-    accept: 'application/json',
-    contentType,
-  })
+  const { headers } = requests.at(-1) ?? {}
+  expect([headers?.get('accept'), headers?.get('content-type')]).toEqual(['application/json', contentType])
 })
 
 test.each([['G-T'], [''], ['CONNECT'], ['TRACK']])('the method %j is refused', async (method) => {

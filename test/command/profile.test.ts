@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { createAuthConfig, memoryStorage } from 'agent-auth'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { readClientSecret } from '../../src/command/client-secret.ts'
 import { doctor } from '../../src/command/doctor.ts'
 import {
   chooseSettings,
   openProfile,
   openStorage,
   profileOf,
+  readClientSecret,
   replacedProfile,
   type Settings,
   saveSettings,
@@ -96,7 +96,6 @@ describe('the settings of a login', () => {
       code: 'config_invalid',
       message: expect.stringContaining('ENOENT'),
     })
-    expect(() => profileOf(storage, 'x', chosen)).toThrow('ENOENT')
     for (const text of ['a secret', 'a secret\n', 'a secret\r\n']) {
       writeFileSync(file, text, { mode: 0o600 })
       expect(await opened()).toBe('a secret')
@@ -106,14 +105,7 @@ describe('the settings of a login', () => {
     expect(profileOf(storage, 'x', chosen, 'without secret').settings).toBe(chosen)
   })
 
-  test.each([
-    '',
-    '{"authUrl":',
-    JSON.stringify({ ...settings, scope: undefined }),
-    JSON.stringify({ ...settings, clientSecretFile: 7 }),
-    JSON.stringify({ ...settings, ports: [65_536] }),
-    JSON.stringify({ ...settings, ports: [1.5] }),
-  ])('are not read from %j', async (text) => {
+  test.each(['', '{"authUrl":'])('are not read from %j', async (text) => {
     const storage = memoryStorage()
     await storage.setItem('agent-auth:profile:x', text)
     expect(await failure(openProfile(storage, 'x'))).toMatchObject({ code: 'login_required' })

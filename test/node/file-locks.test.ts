@@ -2,7 +2,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, unlinkSync, writeFileSy
 import { dirname } from 'node:path'
 import { fileStorage } from 'agent-auth/node'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { maxFilePauseMs, staleFileMs } from '../../src/node/limits.ts'
+import { maxFilePauseMs, staleFileMs } from '../../src/node/replace-file.ts'
 import { leaseMs } from '../../src/storage/shared/lease.ts'
 import { freshFile } from '../support/fresh-file.ts'
 import { turn } from '../support/one-session.ts'

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Server } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { promisify } from 'node:util'
 import { type AuthConfigOptions, createAuthConfig, type Tokens } from 'agent-auth'
 import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
 import { type Service, startService } from 'agent-service'
@@ -159,9 +157,8 @@ describe('the listener', () => {
 
   test('takes the next loopback address if the machine does not have the first', async () => {
     // 192.0.2.1 is of a network for documentation.
-    const listener = await listenOnLoopback(['192.0.2.1', '127.0.0.1'], [await freePort()], (_, response) =>
-      response.end('here'),
-    )
+    const listener = await listenOnLoopback(['192.0.2.1', '127.0.0.1'], [await freePort()])
+    listener.server.on('request', (_, response) => response.end('here'))
     expect(listener.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect((await send(listener.origin)).text).toBe('here')
     await listener.close()
@@ -285,27 +282,6 @@ describe('the address that the browser is started with', () => {
     expect(await settled).toBe('login_failed')
     expect(await isRefused(redirectUri)).toBe(true)
   })
-
-  // Only root can start a program as another user.
-  test.runIf(process.platform === 'linux' && process.geteuid?.() === 0)(
-    'gives nothing to another user of the machine who read it and is first, and the login goes on',
-    async () => {
-      let open: (url: string) => void = () => {}
-      const opened = new Promise<string>((resolve) => {
-        open = resolve
-      })
-      const settled = codeOf(signInWithLoopback(configWith(), { openBrowser: open }))
-      const script =
-        'fetch(process.argv[1], { redirect: "manual" }).then((r) => console.log(r.status, r.headers.get("location")))'
-      const { stdout } = await promisify(execFile)(process.execPath, ['-e', script, await opened], {
-        uid: 65_534,
-        cwd: '/',
-      })
-      expect(stdout).toBe('404 null\n')
-      await follow(await callbackFrom(await openedUrl(await opened)))
-      expect(await settled).toHaveProperty('resolved')
-    },
-  )
 
   test('cannot be guessed from another one', async () => {
     const { opened, settled } = await started()

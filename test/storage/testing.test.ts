@@ -80,13 +80,13 @@ describe('a broken storage', () => {
   const text = (value: string | null | undefined): string => value ?? ''
   const unlocked: WithLock = async (_name, task) => task()
   const broken: Record<string, [caught: string, open: StorageFactory]> = {
-    'has no lock': ['runs one task at a time under one name', localStorageShaped],
+    'has no lock': ['loses no update of fifty turns behind one lock', localStorageShaped],
     'has a lock that excludes nobody': [
       'loses no update of fifty turns behind one lock',
       variant(() => ({ withLock: unlocked })),
     ],
     'locks each handle for itself': [
-      'runs one task at a time under one name',
+      'loses no update of fifty turns behind one lock',
       () => {
         const records = sharedRecords()
         return { handle: () => ({ ...records.handle(), withLock: memoryStorage().withLock as WithLock }) }
@@ -205,7 +205,7 @@ describe('a broken storage', () => {
       variant(() => ({ removeItem: () => {} })),
     ],
     'gives an empty text for nothing': [
-      'knows nothing of what was never put',
+      'removes for every handle, and again without complaint',
       variant(({ getItem }) => ({ getItem: async (key) => text(await getItem(key)) })),
     ],
     'keeps one byte of each character': [

@@ -4,7 +4,7 @@ import type { Plugin } from 'esbuild'
 const names = {
   'internal/limits': ['databaseTimeoutMs'],
   'storage/lock': ['maxStorageOperationMs'],
-  'node/limits': ['maxFileWaitMs'],
+  'node/replace-file': ['maxFileWaitMs'],
 }
 
 /**

@@ -32,12 +32,7 @@ describe('meetingPoint', () => {
 })
 
 test.each<[string, () => unknown, RegExp]>([
-  ['a start that is no number', () => testClock(Number.NaN), /startMs/],
-  ['time that goes back', () => testClock().advance(-1), /jumpWall/],
-  ['a meeting without callers', () => meetingPoint(0), /count/],
   ['a path without a slash', () => holdRequests(fetch, 'token'), /begins with \//],
-  ['no fetch', () => holdRequests(undefined as never), /send must be a function/],
-  ['a wait for no request', () => holdRequests(fetch).arrived(0), /count/],
   ['a URL of a page without an origin', () => signedIn(page, { url: '/home' }), /absolute URL/],
   ['a service without await', () => signedIn(page, { url, service: Promise.resolve() as never }), /Write await/],
   ['no service and no tokens', () => signedIn(page, { url }), /needs a service, or tokens/],

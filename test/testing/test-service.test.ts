@@ -135,7 +135,6 @@ describe('testService', () => {
     [{ transport: 'http' }, /in-process or loopback/],
     [{ client: 'secret' }, /no secret client/],
     [{ email: 'ghost@demo.example' }, /email is no user/],
-    [{ after: 'each' }, /after must be a function/],
   ])('refuses %j with a message that names it', async (options, message) => {
     const call = testService(options as object)
     await expect(call).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringMatching(message) })

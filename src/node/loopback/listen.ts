@@ -1,13 +1,14 @@
-import { readFileSync } from 'node:fs'
-import type { RequestListener, Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { AgentAuthError } from '../../errors.ts'
-import { attempt } from '../../internal/values.ts'
 
 /** A server on a loopback address of this machine. */
 export interface Listener {
   /** The address as URLs have it, such as `http://127.0.0.1:49152`. */
   readonly origin: string
+  /** Responds to nothing until it gets a listener for `request`. */
+  readonly server: Server
   /** Ends every connection and frees the port. */
   close(): Promise<void>
 }
@@ -16,22 +17,22 @@ export interface Listener {
  * Listens on the first loopback address that the machine has, and there on the first free port. Port 0 is one that the system
  * chooses. Rejects with `login_failed` if every port is busy. RFC 8252 section 8.3.
  */
-export async function listenOnLoopback(
-  hosts: readonly string[],
-  ports: readonly number[],
-  respond: RequestListener,
-): Promise<Listener> {
+export async function listenOnLoopback(hosts: readonly string[], ports: readonly number[]): Promise<Listener> {
   // Loaded by a login only, because it makes the start of a command longer.
   const { createServer } = await import('node:http')
   for (const host of hosts) {
-    const codes: string[] = []
+    let isAbsent = true
     for (const port of ports) {
-      const server = createServer(respond)
-      const code = await listen(server, host, port)
-      if (code === undefined) return listenerOf(server, host)
-      codes.push(code)
+      const server = createServer()
+      try {
+        await once(server.listen({ host, port, exclusive: true }), 'listening')
+        return listenerOf(server, host)
+      } catch (error) {
+        // The machine does not have the address, as one without IPv4.
+        isAbsent &&= /^(EADDRNOTAVAIL|EAFNOSUPPORT)$/.test((error as NodeJS.ErrnoException).code ?? '')
+      }
     }
-    if (codes.some((code) => !isAbsent(code))) break
+    if (!isAbsent) break
   }
   throw new AgentAuthError(
     'login_failed',
@@ -46,35 +47,15 @@ export function arePorts(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.length > 0 && value.every(isPort)
 }
 
-/** Resolves to the code of the failure, or to undefined. */
-function listen(server: Server, host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? ''))
-    server.listen({ host, port, exclusive: true }, () => resolve(undefined))
-  })
-}
-
-/** Returns whether the machine does not have the address, as one without IPv4. */
-function isAbsent(code: string): boolean {
-  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
-}
-
 function listenerOf(server: Server, host: string): Listener {
   const { port } = server.address() as AddressInfo
   return {
     origin: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    server,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
-}
-
-/** Returns whether another user of this machine made the connection. Only Linux tells. Root may forward a port for this user. */
-export function isOfOtherUser({ remotePort = 0, localPort = 0, remoteFamily }: Socket): boolean {
-  const table = attempt(() => readFileSync(`/proc/net/tcp${remoteFamily === 'IPv6' ? '6' : ''}`, 'utf8')) ?? ''
-  const [from, to] = [remotePort, localPort].map((port) => port.toString(16).toUpperCase().padStart(4, '0'))
-  const [, uid] = new RegExp(`:${from} \\w+:${to}(?: +[\\w:]+){4} +(\\d+)`).exec(table) ?? []
-  return uid !== undefined && uid !== '0' && Number(uid) !== process.geteuid?.()
 }

@@ -9,58 +9,38 @@ export interface Terminal {
   readonly output: Writable
 }
 
-/** Shows the authorize URL to the user and reads the callback. What was printed is never printed again. */
-export interface PastePrompt {
-  /** Prints the URL and reads what the user pastes, because the URL was not opened. */
-  ask(): void
-  /** Prints the URL in case no browser opened. Reads only if `mayRead` is true, because the input may be for the tool. */
-  remind(mayRead: boolean): void
-}
-
 /**
- * Creates the prompt, which offers each line that the user pastes to `accept`. That returns what is wrong with the line, or
- * undefined. After `signal`, the prompt prints and reads nothing.
+ * Returns a function that prints the authorize URL with a request to open it and, if `mayRead` is true, offers each line that the user
+ * pastes to `accept`. That returns what is wrong with the line, or undefined. What was printed is never printed again. After `signal`
+ * nothing is printed or read.
  */
 export function createPastePrompt(
   { input, output }: Terminal,
   url: string,
   { accept, signal }: { accept(url: string): string | undefined; signal: AbortSignal },
-): PastePrompt {
+): (request: string, mayRead: boolean) => void {
   let isPrinted = false
   let isRead = false
-  const print = (request: string): void => {
+  const take = (line: string): void => {
+    const text = withoutMarks(line)
+    if (!text) return
+    const address = addressIn(text)
+    const problem = address === undefined ? 'This is no URL. A code alone cannot be checked.' : accept(address)
+    if (problem === undefined) return
+    output.write(`${problem} Paste the whole URL of the last page, or run curl with it in quotes on this machine.\n`)
+  }
+  return (request, mayRead) => {
+    // A browser can fail after the callback has come.
+    if (signal.aborted) return
     if (!isPrinted) output.write(`${request} in a browser on any machine:\n\n  ${url}\n\n`)
     isPrinted = true
-  }
-  const read = (): void => {
-    if (isRead) return
+    if (isRead || !mayRead) return
     isRead = true
     output.write('If the last page cannot be shown, paste its URL here and press Enter. Its code expires soon.\n')
     // Without a terminal of its own, readline leaves Ctrl-C to the process.
-    const lines = createInterface({ input, terminal: false })
-    lines.on('line', (line) => {
-      const text = withoutMarks(line)
-      if (!text) return
-      const address = addressIn(text)
-      const problem = address === undefined ? 'This is no URL. A code alone cannot be checked.' : accept(address)
-      if (problem === undefined) return
-      output.write(`${problem} Paste the whole URL of the last page, or run curl with it in quotes on this machine.\n`)
-    })
+    const lines = createInterface({ input, terminal: false }).on('line', take)
     // This pauses the input, because a terminal that is still read keeps the process from its exit.
     signal.addEventListener('abort', () => lines.close(), { once: true })
-  }
-  return {
-    ask() {
-      // A browser can fail after the callback has come.
-      if (signal.aborted) return
-      print('Open this URL')
-      read()
-    },
-    remind(mayRead) {
-      if (signal.aborted) return
-      print('If no browser opened, open this URL')
-      if (mayRead) read()
-    },
   }
 }
 

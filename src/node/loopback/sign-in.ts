@@ -9,10 +9,16 @@ import { maxLoginMs } from '../../internal/limits.ts'
 import { abortable, abortedError, deferred, sleep, succeeds, withDeadline } from '../../internal/timeouts.ts'
 import { attempt, checkNames, checkSignal, invalid } from '../../internal/values.ts'
 import type { Tokens } from '../../tokens.ts'
-import { browserWaitMs, defaultLoopbackMs, lastPageMs } from '../limits.ts'
-import { arePorts, listenOnLoopback } from './listen.ts'
+import { arePorts, type Listener, listenOnLoopback } from './listen.ts'
 import { createPastePrompt, type Terminal } from './paste.ts'
-import { type CallbackServer, respond } from './respond.ts'
+import { respond } from './respond.ts'
+
+/** How long a login may take by default, in milliseconds, as for a popup. */
+export const defaultLoopbackMs = 300_000
+/** How long after the opening of the browser the URL is printed, in milliseconds, because such a program may fail without a notice. */
+export const browserWaitMs = 3_000
+/** How long the port stays open for the last page after the tokens are there, in milliseconds. */
+export const lastPageMs = 2_000
 
 /** The options of `signInWithLoopback`. */
 export interface LoopbackOptions {
@@ -27,9 +33,7 @@ export interface LoopbackOptions {
   readonly ports?: readonly number[] | undefined
   /** Where the URL is printed and the callback is pasted. Default: stdin and stderr. */
   readonly terminal?: Terminal | undefined
-  /**
-   * How long the login may take, in milliseconds, up to `maxLoginMs`, 600,000. Default: 300,000 (`defaultLoopbackMs`, 5 minutes).
-   */
+  /** How long the login may take, in milliseconds, up to 600,000. Default: 300,000. */
   readonly timeoutMs?: number | undefined
   /** Further authorize parameters, as in `startLogin`. */
   readonly params?: Readonly<Record<string, string>> | undefined
@@ -63,103 +67,100 @@ export async function signInWithLoopback(config: AuthConfig, given: LoopbackOpti
   if (!arePorts(ports)) invalid('ports must be a list of whole numbers from 0 to 65535')
   if (!(timeoutMs > 0 && timeoutMs <= maxLoginMs)) invalid(`timeoutMs must be above 0 and at most ${maxLoginMs}`)
   if (signal?.aborted) throw abortedError()
-  const login = new AbortController()
   const hosts = registered.hostname === '[::1]' ? ['::1'] : ['127.0.0.1', '::1']
-  let server: CallbackServer | undefined
-  const listener = await listenOnLoopback(hosts, ports, (request, response) => {
-    // A request that comes before the login is there cannot be its callback.
-    if (server) respond(server, request, response)
-    else response.destroy()
-  })
+  const listener = await listenOnLoopback(hosts, ports)
   try {
-    const run = async (): Promise<Tokens> => {
-      const redirectUri = listener.origin + registered.pathname + registered.search
-      const callback = await startCallback({ ...config, redirectUri }, options, login.signal)
-      server = { origin: listener.origin, redirectUri, ...callback }
-      callback.open()
-      return finish(config, callback, login.signal)
-    }
-    return await withDeadline(timeoutMs, run, signal).catch((error) => {
-      throw isAgentAuthError(error) && error.code === 'timeout' ? lateLogin(config, options, timeoutMs) : error
+    const redirectUri = listener.origin + registered.pathname + registered.search
+    const login = (ended: AbortSignal) => signIn({ ...config, redirectUri }, options, listener, ended)
+    return await withDeadline(timeoutMs, login, signal).catch((error) => {
+      throw isAgentAuthError(error) && error.code === 'timeout' ? lateLogin(config, timeoutMs) : error
     })
   } finally {
-    login.abort()
     await listener.close()
   }
 }
 
-function lateLogin(
-  { authorizationEndpoint }: AuthConfig,
-  { openBrowser }: LoopbackOptions,
-  timeoutMs: number,
-): AgentAuthError {
+function lateLogin({ authorizationEndpoint }: AuthConfig, timeoutMs: number): AgentAuthError {
   const { origin } = new URL(authorizationEndpoint)
-  const remedy = openBrowser ? ' If no browser opened, sign in without openBrowser.' : ''
-  const message = `No login at ${origin} was finished within ${timeoutMs} ms. See what the browser shows.${remedy}`
+  const message = `No login at ${origin} was finished within ${timeoutMs} ms. See what the browser shows. If no browser opened, sign in without openBrowser.`
   return new AgentAuthError('timeout', message, { retryable: true })
 }
 
-/** A login that waits for its callback. */
-interface Callback extends Pick<CallbackServer, 'start' | 'accept' | 'onShown'> {
-  /** Sends the user to the authorization server. */
-  open(): void
-  /** Resolves when the callback came, or rejects with the refusal in it. */
-  readonly grant: Promise<Grant>
-  /** Resolves when the browser has shown the last page. */
-  readonly shown: Promise<void>
-  /** Whether the browser is about to ask for the last page. */
-  isRedirected(): boolean
-}
-
-async function startCallback(config: AuthConfig, options: LoopbackOptions, signal: AbortSignal): Promise<Callback> {
+async function signIn(
+  config: AuthConfig,
+  options: LoopbackOptions,
+  { server, origin }: Listener,
+  ended: AbortSignal,
+): Promise<Tokens> {
   const { openBrowser, terminal = { input: process.stdin, output: process.stderr }, params } = options
+  const { redirectUri } = config
   const { url, pending } = await startLogin(config, { params })
   const { promise: grant, resolve, reject } = deferred<Grant>()
   const { promise: shown, resolve: onShown } = deferred<void>()
-  let isRedirected = false
-  const check = (address: string): AgentAuthError | undefined => {
+  const answered = new AbortController()
+  void succeeds(abortable(grant, ended)).then(() => answered.abort())
+  /** Returns what is wrong with an address that does not end the login. */
+  const read = (address: string): string | undefined => {
     try {
       resolve(readCallback(pending, address, { nowMs: config.clock.wallMs() }))
     } catch (error) {
       if (!isAgentAuthError(error)) throw error
-      if (!final.includes(error.code)) return error
+      if (!final.includes(error.code)) return error.message
       reject(error)
     }
     return undefined
   }
-  const startPath = `/start/${generateRandomState()}`
-  let isStarted = false
-  const answered = new AbortController()
-  void succeeds(abortable(grant, signal)).then(() => answered.abort())
-  const accept = (address: string): string | undefined =>
-    isCut(address, pending.state) ? 'The URL is cut, as terminals do with long lines.' : check(address)?.message
-  const prompt = createPastePrompt(terminal, url.href, { accept, signal: answered.signal })
-  return {
-    start(path) {
-      if (path !== startPath) return undefined
-      // Another user of the machine may have read the address and taken the authorize URL.
-      if (isStarted) reject(openedTwice())
-      const target = isStarted ? 'used' : url.href
-      isStarted = true
-      return target
-    },
-    accept(address) {
-      const isOurs = check(address) === undefined
-      isRedirected ||= isOurs
-      return isOurs
-    },
-    onShown,
-    open() {
-      if (!openBrowser) return prompt.ask()
-      Promise.resolve(new URL(startPath, config.redirectUri).href).then(openBrowser).catch(prompt.ask)
-      // A stdin that is no terminal may be the input of the tool, and a browser has probably opened.
-      const mayRead = terminal === options.terminal || process.stdin.isTTY
-      void succeeds(sleep(browserWaitMs, answered.signal)).then(() => prompt.remind(mayRead))
-    },
-    grant,
-    shown,
-    isRedirected: () => isRedirected,
+  const { path, start } = oneTimeAddress(url.href, () => reject(openedTwice()))
+  let isRedirected = false
+  const accept = (address: string): boolean => {
+    const isOurs = read(address) === undefined
+    isRedirected ||= isOurs
+    return isOurs
   }
+  server.on('request', (request, response) =>
+    respond({ origin, redirectUri, start, accept, onShown }, request, response),
+  )
+  const prompt = createPastePrompt(terminal, url.href, {
+    accept: (address) =>
+      isCut(address, pending.state) ? 'The URL is cut, as terminals do with long lines.' : read(address),
+    signal: answered.signal,
+  })
+  const ask = (): void => prompt('Open this URL', true)
+  if (openBrowser) {
+    Promise.resolve(origin + path)
+      .then(openBrowser)
+      .catch(ask)
+    // A stdin that is no terminal may be the input of the tool, and a browser has probably opened.
+    const mayRead = terminal === options.terminal || process.stdin.isTTY
+    const remind = (): void => prompt('If no browser opened, open this URL', mayRead)
+    sleep(browserWaitMs, answered.signal).then(remind, () => {})
+  } else ask()
+  const tokens = abortable(grant, ended).then((received) => redeem(config, received, ended))
+  await succeeds(tokens)
+  // The browser fetches the last page before the port is closed.
+  if (isRedirected) await Promise.race([shown, succeeds(sleep(lastPageMs, ended))])
+  return tokens
+}
+
+/** Returns a path that leads to the authorize URL once, because other users of the machine can read the arguments of a program. */
+function oneTimeAddress(authorizeUrl: string, onSecondUse: () => void) {
+  const path = `/start/${generateRandomState()}`
+  let isUsed = false
+  const start = (asked: string): string | undefined => {
+    if (asked !== path) return undefined
+    if (isUsed) onSecondUse()
+    const target = isUsed ? 'used' : authorizeUrl
+    isUsed = true
+    return target
+  }
+  return { path, start }
+}
+
+/** Ends the request together with the login, because a timer or a socket would keep the process from its exit. */
+function redeem(config: AuthConfig, grant: Grant, ended: AbortSignal): Promise<Tokens> {
+  const fetch: AuthConfig['fetch'] = (input, init) =>
+    config.fetch(input, { ...init, signal: AbortSignal.any([ended, init.signal ?? ended]) })
+  return exchangeCode({ ...config, fetch }, grant, { signal: ended })
 }
 
 function openedTwice(): AgentAuthError {
@@ -175,18 +176,4 @@ function isCut(address: string, state: string): boolean {
   const parameters = attempt(() => new URL(address))?.searchParams
   const given = parameters?.get('state') ?? ''
   return parameters?.has('code') === true && given !== state && state.startsWith(given)
-}
-
-/** Exchanges the code, and lets the browser fetch the last page before the port is closed. */
-async function finish(config: AuthConfig, callback: Callback, signal: AbortSignal): Promise<Tokens> {
-  // Ends the wait and the request together with the login, because a timer or a socket would keep the process from its exit.
-  const fetch: AuthConfig['fetch'] = (input, init) =>
-    config.fetch(input, { ...init, signal: AbortSignal.any([signal, ...(init.signal ? [init.signal] : [])]) })
-  const tokens = abortable(callback.grant, signal).then((grant) =>
-    exchangeCode({ ...config, fetch }, grant, { signal }),
-  )
-  await succeeds(tokens)
-  if (callback.isRedirected())
-    await Promise.race([callback.shown, succeeds(abortable(sleep(lastPageMs, signal), signal))])
-  return tokens
 }

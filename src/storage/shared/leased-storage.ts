@@ -112,11 +112,11 @@ async function removeShown(database: RecordDatabase, key: string, signal: AbortS
   }
 }
 
-/** Marks text with a lone surrogate, which UTF-8 cannot hold. It is stored as JSON, which writes it in ASCII. */
-const asJson = '\0json:'
+/** Marks text with a lone surrogate, which UTF-8 cannot hold, or NUL, which PostgreSQL cannot. It is stored as JSON in ASCII. */
+const asJson = 'json:'
 
 function encode(text: string): string {
-  return /\p{Surrogate}/u.test(text) || text.startsWith(asJson) ? asJson + JSON.stringify(text) : text
+  return /[\0\p{Surrogate}]/u.test(text) || text.startsWith(asJson) ? asJson + JSON.stringify(text) : text
 }
 
 function decode(text: string): string {
