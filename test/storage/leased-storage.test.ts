@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { AgentAuthError } from '../../src/errors.ts'
 import type { Lease } from '../../src/storage/shared/lease.ts'
@@ -246,4 +247,18 @@ describe('ready', () => {
     database.owner = 'another'
     expect(await errorOf(storage.ready())).toMatchObject({ code: 'storage_failed', retryable: true })
   })
+})
+
+test('storages that were used leave one mark on later promises of the process, and not one each', async () => {
+  const marks = (): number => Object.getOwnPropertySymbols(new AsyncResource('later')).length
+  await storage.withLock('name', async () => {})
+  const withOne = marks()
+  for (let index = 0; index < 20; index += 1) await leasedStorage(new MemoryDatabase()).withLock('name', async () => {})
+  expect(marks()).toBe(withOne)
+})
+
+test('a task writes with its lease also while it runs under another lock', async () => {
+  const other = leasedStorage(new MemoryDatabase())
+  await storage.withLock('name', () => other.withLock('name', () => storage.setItem('name', 'value')))
+  expect(database.asked).toContainEqual(['write', 'name', 'value', 'name'])
 })

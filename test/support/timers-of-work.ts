@@ -36,6 +36,7 @@ export function timersOfWork(): TimersOfWork {
   Object.assign(watched.clearTimeout, clear)
   Object.assign(globalThis, watched)
   onTestFinished(() => {
+    context.disable()
     // A test that replaced the timers before may have put back the real ones already.
     if (globalThis.setTimeout === watched.setTimeout)
       Object.assign(globalThis, { setTimeout: set, clearTimeout: clear })

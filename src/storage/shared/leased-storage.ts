@@ -40,16 +40,29 @@ export interface SharedStorage extends TokenStorage {
   ready(): Promise<void>
 }
 
+/** A task under a lock. */
+interface Task {
+  readonly database: RecordDatabase
+  readonly lease: Lease
+  state: 'running' | 'over'
+}
+
+/**
+ * Gives each write the lease of its task, also through a storage that wraps this one. One for all storages, because before Node 24
+ * each AsyncLocalStorage that was ever used slows down all promises of the process.
+ */
+const tasks = /* @__PURE__ */ new AsyncLocalStorage<readonly Task[]>()
+
+/** Returns the tasks that this code runs in. Code of the app, such as an event listener, may begin in a task and go on after it. */
+function runningTasks(): readonly Task[] {
+  return (tasks.getStore() ?? []).filter(({ state }) => state === 'running')
+}
+
 /** Creates a storage whose locks are leases. A task changes the record of its name only while it has its lease. */
 export function leasedStorage(database: RecordDatabase): SharedStorage {
-  // Gives each write the lease of its task, also through a storage that wraps this one.
-  const leases = new AsyncLocalStorage<Lease>()
-  const held = new Set<Lease>()
-  // Code of the app, such as an event listener, may begin in a task and go on after it. It may also write records of other names.
-  const leaseOf = (key: string): Lease | undefined => {
-    const lease = leases.getStore()
-    return lease?.name === key && held.has(lease) ? lease : undefined
-  }
+  const ownTasks = (): readonly Task[] => runningTasks().filter((task) => task.database === database)
+  // A task may also write records of other names.
+  const leaseOf = (key: string): Lease | undefined => ownTasks().find(({ lease }) => lease.name === key)?.lease
   const bounded = <T>(operation: () => Promise<T>): Promise<T> =>
     withTimeout(databaseTimeoutMs, operation()).catch((error) => {
       throw failure(database, error)
@@ -65,19 +78,19 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
       throw signal?.aborted ? signal.reason : failure(database, error)
     }
     const stop = keepLease(database, lease)
-    held.add(lease)
+    const own: Task = { database, lease, state: 'running' }
     try {
-      return await leases.run(lease, task)
+      return await tasks.run([...runningTasks(), own], task)
     } finally {
       stop()
-      held.delete(lease)
+      own.state = 'over'
       // If this fails, the lease ends by itself.
       await bounded(() => database.release(lease)).catch(() => {})
     }
   }
   const storage: SharedStorage = {
     async getItem(key) {
-      const text = await bounded(() => database.read(encode(key), leases.getStore() ? 'primary' : 'any copy'))
+      const text = await bounded(() => database.read(encode(key), ownTasks().length > 0 ? 'primary' : 'any copy'))
       return text === null ? null : decode(text)
     },
     setItem: (key, value) => whileHeld(() => database.write(encode(key), encode(value), leaseOf(encode(key)))),
