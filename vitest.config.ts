@@ -15,16 +15,24 @@ const e2eTests = ['test/e2e/**/*.test.ts']
 
 const serviceTests = 'service/test/**/*.test.ts'
 
-/** Tests in which the database has a part run on both. They have the line `// @module-tag database` at their top. */
-const databaseTests = readdirSync(`${root}service/test`, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.test.ts'))
-  .map((file) => `service/test/${file}`)
-  .filter((file) => /^\/\/ @module-tag database$/m.test(readFileSync(root + file, 'utf8')))
+/** The test files with this line at their top. */
+function testsWith(folder: string, line: RegExp): string[] {
+  return readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
+    .map((file) => `${folder}/${file}`)
+    .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
+    .filter((file) => line.test(readFileSync(root + file, 'utf8')))
+}
+
+/** Tests in which the database has a part run on both. */
+const databaseTests = testsWith('service/test', /^\/\/ @module-tag database$/m)
+
+/** Tests in jsdom and happy-dom, of which one worker loads each once. */
+const domTests = testsWith('test', /^\/\/ @vitest-environment /)
 
 const config: ViteUserConfig = {
   test: {
     // More than the cores, because many files wait for leases, deadlines and other processes.
-    maxWorkers: 6,
+    maxWorkers: 4,
     globalSetup: ['test/support/missing-programs.ts', 'test/support/servers.ts'],
     // Tests of a program that is missing are skipped. Where CI is set they run, and fail, unless the program is optional there.
     tags: [
@@ -39,8 +47,9 @@ const config: ViteUserConfig = {
       // The service on libSQL is in the project of the library, because workers that load its sources serve both.
       project('main', {
         include: ['test/**/*.test.ts', serviceTests],
-        exclude: [...unitTests, ...e2eTests, '**/*.postgres.test.ts'],
+        exclude: [...unitTests, ...e2eTests, ...domTests, '**/*.postgres.test.ts'],
       }),
+      project('dom', { include: domTests }),
       // Each service on a PostgreSQL database of its own.
       project('postgres', { include: databaseTests }),
       project('e2e', { include: e2eTests }),
@@ -49,7 +58,7 @@ const config: ViteUserConfig = {
 }
 
 function project(
-  name: 'unit' | 'main' | 'postgres' | 'e2e',
+  name: 'unit' | 'main' | 'dom' | 'postgres' | 'e2e',
   { include, exclude = [] }: { include: string[]; exclude?: string[] },
 ): TestProjectInlineConfiguration {
   return {
@@ -70,6 +79,7 @@ function project(
       // A worker loads the sources once and not for each file, which halves its work. Nothing is kept in modules.
       isolate: false,
       pool: 'forks',
+      ...(name === 'dom' && { maxWorkers: 1, sequence: { groupOrder: 1 } }),
       // agent-service names itself in the way that npm started it.
       env: { npm_lifecycle_event: '' },
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },

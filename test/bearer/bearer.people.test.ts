@@ -33,8 +33,9 @@ describe('another person signs in', () => {
     const call = send(url, create)
     const outcome = call.catch((error: unknown) => error)
     await expect.poll(() => signed.refreshes).toBe(1)
-    await signed.signInAnother()
+    const signingIn = signed.signInAnother()
     held.open()
+    await signingIn
     expect(await outcome).toMatchObject({ code: 'session_changed', retryable: false })
     expect(api.authorizations).toEqual(['Bearer token-0'])
     expect(await signed.session.getAccessToken()).toBe('token-1')
@@ -50,8 +51,9 @@ describe('another person signs in', () => {
       (error: unknown) => error,
     )
     await expect.poll(() => signed.refreshes).toBe(1)
-    await signed.signInAnother()
+    const signingIn = signed.signInAnother()
     held.open()
+    await signingIn
     expect(await outcome).toMatchObject({ code: 'session_changed' })
     expect(api.calls).toEqual([])
   })

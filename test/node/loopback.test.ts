@@ -185,7 +185,7 @@ describe('the listener', () => {
     expect(await codeOf(signInWithLoopback(config, {}))).toBe('login_failed')
   })
 
-  test('survives a thousand other requests, and is closed after the callback', async () => {
+  test('survives a hundred other requests, and is closed after the callback', async () => {
     const { config, exchanges } = countedConfig()
     const { authorizeUrl, redirectUri, settled } = await started({ ports: [await freePort()] }, config)
     const { origin } = new URL(redirectUri)
@@ -199,7 +199,7 @@ describe('the listener', () => {
       ['HEAD', '/callback', 405],
       ['GET', '/callback/other', 404],
     ]
-    for (let batch = 0; batch < 25; batch++) {
+    for (let batch = 0; batch < 3; batch++) {
       const sent = Array.from({ length: 40 }, (_, index) => junk[index % junk.length] ?? ['GET', '/', 404])
       const answers = await Promise.all(sent.map(([method, path]) => send(`${origin}${path}`, {}, method as string)))
       expect(answers.map(({ status }) => status)).toEqual(sent.map(([, , status]) => status))
