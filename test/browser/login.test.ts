@@ -432,7 +432,9 @@ describe('callback', () => {
 
   it('a page with images named after members of the document goes on', async () => {
     rig.app.rendered = '<img name="prerendering"><img name="hidden"><img name="hasFocus">'
-    const page = await rig.signedIn(await rig.context(), 'indexed')
+    const context = await rig.context()
+    context.setDefaultTimeout(30_000)
+    const page = await rig.signedIn(context, 'indexed')
     expect(await call(page)).toBe(200)
     await page.evaluate(async () => {
       await new Promise((resolve) => {

@@ -116,7 +116,9 @@ it.each(['', '<img name="hasFocus">'])(
   'a window that the user closes ends the login with popup_closed %s',
   async (html) => {
     rig.app.rendered = html
-    expect(await outcome(await openAndClose(await rig.context()))).toBe('popup_closed')
+    const context = await rig.context()
+    context.setDefaultTimeout(30_000)
+    expect(await outcome(await openAndClose(context))).toBe('popup_closed')
   },
 )
 

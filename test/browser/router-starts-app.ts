@@ -42,12 +42,15 @@ async function ready(): Promise<void> {
   )
 }
 
+/** As frameworks run the loaders of a route and of its parent, and their initializers. */
+const readyTwice = (): Promise<unknown> => Promise.all([ready(), ready()])
+
 /** A router as Angular and SvelteKit have one: it commits a navigation by writing the URL that it read before its guards ran. */
 function routerWithGuards(): { start(): Promise<void>; go(path: string): Promise<void> } {
   let latest = 0
   async function go(path: string): Promise<void> {
     const navigation = ++latest
-    await ready()
+    await readyTwice()
     if (navigation !== latest) return
     history.replaceState(history.state, '', path)
     shown = path
@@ -74,7 +77,9 @@ function vueRouter(): Router {
       }
     },
   }
-  return createVueRouter({ history: createWebHistory(), routes: [{ path: '/:rest(.*)*', component: View }] })
+  // A component that is loaded when it is shown, so that a navigation takes longer than `ready()`.
+  const component = () => new Promise<typeof View>((resolve) => setTimeout(() => resolve(View), 50))
+  return createVueRouter({ history: createWebHistory(), routes: [{ path: '/:rest(.*)*', component }] })
 }
 
 function startVue(router: Router): void {
@@ -88,12 +93,6 @@ const orders = {
     await ready()
     startVue(router)
   },
-  async 'vue-router, ready() in a guard'(): Promise<void> {
-    const router = vueRouter()
-    navigate = (path) => void router.replace(path)
-    router.beforeEach(() => ready())
-    startVue(router)
-  },
   async 'vue-router, ready() beside it'(): Promise<void> {
     const router = vueRouter()
     navigate = (path) => void router.replace(path)
@@ -101,12 +100,8 @@ const orders = {
     await ready()
     await ready()
   },
-  async 'vue-router, created after ready()'(): Promise<void> {
-    await ready()
-    startVue(vueRouter())
-  },
   async 'React Router'(): Promise<void> {
-    const router = createBrowserRouter([{ path: '*', loader: () => ready().then(() => null), element: null }])
+    const router = createBrowserRouter([{ path: '*', loader: () => readyTwice().then(() => null), element: null }])
     navigate = (path) => void router.navigate(path, { replace: true })
     router.subscribe(({ location: { pathname, search } }) => {
       shown = pathname + search
@@ -121,7 +116,7 @@ const orders = {
       return href
     }
     const router = createTanStackRouter({
-      routeTree: createRootRoute({ beforeLoad: ready, component: View, notFoundComponent: View }),
+      routeTree: createRootRoute({ beforeLoad: readyTwice, component: View, notFoundComponent: View }),
     })
     navigate = (path) => router.history.replace(path)
     createRoot(document.querySelector('#root') as Element).render(createElement(RouterProvider, { router }))
@@ -129,7 +124,7 @@ const orders = {
   async 'Angular, ready() in an initializer'(): Promise<void> {
     const router = routerWithGuards()
     navigate = (path) => void router.go(path)
-    await ready()
+    await readyTwice()
     await router.start()
   },
   async 'SvelteKit, ready() in load'(): Promise<void> {

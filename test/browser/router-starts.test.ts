@@ -12,9 +12,7 @@ beforeAll(async () => {
 
 it.each([
   'vue-router, ready() before app.use(router)',
-  'vue-router, ready() in a guard',
   'vue-router, ready() beside it',
-  'vue-router, created after ready()',
   'React Router',
   'TanStack Router',
   'Angular, ready() in an initializer',
