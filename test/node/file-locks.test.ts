@@ -79,10 +79,7 @@ test('a lease that its owner renews is held, however long that takes', async () 
   expect(ran).not.toHaveBeenCalled()
 })
 
-test.each([
-  ['forward 2 years', 63_072_000_000],
-  ['back an hour', -3_600_000],
-])('a clock of the machine that is set %s gives the lock of a process to no other', async (_, stepMs) => {
+test('a clock of the machine that is set forward 2 years gives the lock of a process to no other', async () => {
   const { path, storage } = await written()
   const now = Date.now
   const clock = vi.spyOn(Date, 'now')
@@ -92,7 +89,7 @@ test.each([
     const other = fileStorage(path).withLock('key', async () => 'ran', { signal })
     // By then the other storage has seen the lease.
     await turn()
-    clock.mockImplementation(() => now() + stepMs)
+    clock.mockImplementation(() => now() + 63_072_000_000)
     await expect(other).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 })

@@ -414,7 +414,10 @@ describe('without a browser on this machine', () => {
 
   test.each<[what: string, line: (url: string) => string]>([
     ['marks of a bracketed paste', (url) => `\u001b[200~${url}\u001b[201~`],
+    ['characters that are not seen', (url) => url.replace('callback', 'call\u200bback')],
     ['quotes', (url) => `"${url}"`],
+    ['angle brackets', (url) => `<${url}>`],
+    ['another URL behind it', (url) => `${url} https://example.com/`],
     ['a label before it', (url) => `URL: ${url}`],
     ['no scheme, as browsers copy it', (url) => url.replace('http://', '')],
     ['an escaped &', (url) => url.replace('&', '&amp;')],
