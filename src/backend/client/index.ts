@@ -85,9 +85,7 @@ export function createBackendClient(options: BackendClientOptions = {}): Backend
       if (isOwn && response.status === 401) await revalidate()
       return response
     },
-    close() {
-      closing.abort()
-    },
+    close: () => closing.abort(),
   })
 }
 

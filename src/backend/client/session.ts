@@ -118,8 +118,10 @@ export function pageSession(base: string, signal: AbortSignal) {
       return state.claims
     },
     subscribe(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
+      // A wrapper for each call, because the same function may be subscribed twice.
+      const own = (): void => listener()
+      listeners.add(own)
+      return () => listeners.delete(own)
     },
     async ready() {
       await (failures ? revalidate() : reading)
