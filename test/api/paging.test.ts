@@ -1,6 +1,7 @@
 import { type AgentApi, createAgentApi, type ParentAgent, type SearchAllOptions } from 'agent-auth/api'
 import { describe, expect, it } from 'vitest'
 import { apiFailure, envelope } from '../support/api-client.ts'
+import { usedHeapBytes } from '../support/heap.ts'
 import { failure } from '../support/token-flow.ts'
 
 interface Page {
@@ -171,4 +172,13 @@ describe('the next page', () => {
     expect(await failure(late.total())).toMatchObject({ code: 'aborted' })
     expect(offsets(agents)).toEqual([0])
   })
+})
+
+it('100,000 rows: as much memory at the end as after the first 10,000', async () => {
+  const agents = table(100_000, { row: { description: 'd'.repeat(500) } })
+  let [rows, earlyBytes] = [0, 0]
+  for await (const _ of agents.api.parentAgents.searchAll()) if (++rows === 10_000) earlyBytes = usedHeapBytes()
+  expect(rows).toBe(100_000)
+  // The other rows would be 45 MB.
+  expect(usedHeapBytes() - earlyBytes).toBeLessThan(2_000_000)
 })

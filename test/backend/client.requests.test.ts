@@ -161,12 +161,15 @@ describe('sign-out', () => {
     expect(rig.client.state).toBe(before)
   })
 
-  it('rejects with storage_failed if the record may remain, and is signed out with the cookie', async () => {
+  it.each([
+    ['with storage_failed if the record may remain', 'storage_failed', failing],
+    ['if its response was lost', 'temporarily_unavailable', () => Promise.reject(new TypeError('offline'))],
+  ])('rejects %s, and is signed out with the cookie', async (_, code, logout) => {
     const rig = backendClientRig()
     await rig.client.ready()
-    rig.logout = failing
+    rig.logout = logout
     rig.session = signedOut
-    expect(await codeOf(rig.client.signOut())).toBe('storage_failed')
+    expect(await codeOf(rig.client.signOut())).toBe(code)
     expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
   })
 
@@ -191,6 +194,33 @@ describe('clients of one origin', () => {
     const fresh = rig.another()
     await fresh.ready()
     await until(() => rig.client.state, signedIn)
+  })
+
+  it('follow a sign-out that they hear of while they read', async () => {
+    const rig = backendClientRig()
+    const other = rig.another()
+    await Promise.all([rig.client.ready(), other.ready()])
+    const respond = holdReads(rig)
+    rig.page.dispatch('focus')
+    await until(rig.page.reads, 4)
+    const witness = new BroadcastChannel(`${pageOrigin}/auth`)
+    const heard = new Promise((resolve) => {
+      witness.onmessage = resolve
+    })
+    await rig.client.signOut()
+    await heard
+    witness.close()
+    await flush()
+    respond(Response.json(signedIn))
+    await until(() => other.state, { status: 'signed-out', reason: 'signed_out' })
+  })
+
+  it('read again when a page comes back in which an element has the name hidden', async () => {
+    const rig = backendClientRig()
+    await rig.client.ready()
+    Object.assign(rig.page, { isHidden: { tagName: 'IMG' } })
+    rig.page.dispatch('focus')
+    await until(rig.page.reads, 2)
   })
 
   it('are apart if their backends are', async () => {

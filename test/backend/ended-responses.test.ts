@@ -1,6 +1,6 @@
 // Responses in progress when their session ends.
-import { expect, test } from 'vitest'
-import { searchPath } from '../support/backend-rig.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { searchPath, steppedStorage } from '../support/backend-rig.ts'
 import { statuses, type TwoProcesses, twoProcesses } from '../support/two-processes.ts'
 
 interface Streaming extends TwoProcesses {
@@ -69,4 +69,25 @@ test('a response in progress goes on while its session does, and keeps the sessi
   }
   expect(await statuses(other.here)).toEqual(['signed-out'])
   expect(rig.events.filter(({ type }) => type === 'proxy_interrupted')).toEqual([])
+})
+
+test('the time in which a storage says whether the session has ended is no silence of the API', async () => {
+  let read: Promise<void> | undefined
+  const sessions = steppedStorage((operation) => (operation === 'getItem' ? read : undefined))
+  const { clock, send, next } = await streaming({
+    sessions,
+    proxy: [{ route: `POST ${searchPath}`, timeoutMs: 1_000 }],
+  })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let finish = (): void => {}
+  read = new Promise((resolve) => {
+    finish = resolve
+  })
+  clock.advance(2_000)
+  send('two')
+  const second = next()
+  await vi.advanceTimersByTimeAsync(1_500)
+  finish()
+  expect(await second).toBe('two')
 })

@@ -38,3 +38,17 @@ test.each(['endAll', 'endSessionsOf'] as const)(
     expect(await statuses(before.here, before.there)).toEqual(['signed-out', 'signed-out'])
   },
 )
+
+test('a use that the replica does not have yet keeps the session from ending by idleMs', async () => {
+  const idleMs = 600_000
+  const { sessions, catchUp } = laggingStorage()
+  const { clock, signIn } = await twoProcesses({ options: { sessions, idleMs } })
+  const { here, there } = await signIn()
+  clock.advance(idleMs / 2)
+  expect((await here.call()).status).toBe(204)
+  catchUp()
+  clock.advance(idleMs - 1)
+  expect((await here.call()).status).toBe(204)
+  clock.advance(2)
+  expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+})

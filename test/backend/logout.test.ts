@@ -176,6 +176,35 @@ describe('a logout while a refresh is in progress', () => {
   )
 })
 
+test('a process that waits for the lock behind a logout refreshes nothing', async () => {
+  const { options, live } = numbered()
+  const clock = testClock(Date.now())
+  const seen: string[] = []
+  let open = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const sessions = steppedStorage((operation) => {
+    seen.push(operation)
+    return operation === 'removeItem' ? gate : undefined
+  })
+  const rig = await rigOf({ backend: { ...options, clock, sessions } })
+  const browser = rig.browser()
+  await browser.send('/auth/login').then(finish(browser))
+  const elsewhere = rig.browser(rig.another({}))
+  elsewhere.setCookie(...browser.session())
+  clock.advance(700_000)
+  const leaving = browser.logOut()
+  await expect.poll(() => seen).toContain('removeItem')
+  seen.length = 0
+  const call = elsewhere.call()
+  await expect.poll(() => seen).toContain('withLock')
+  open()
+  expect((await leaving).status).toBe(200)
+  expect((await call).status).toBe(401)
+  expect([...live]).toEqual([])
+})
+
 /** Continues from the response of the login route to the end of the callback, with an invented code. */
 function finish(browser: { send(path: string): Promise<Response> }): (started: Response) => Promise<void> {
   return async (started) => {

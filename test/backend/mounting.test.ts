@@ -156,3 +156,14 @@ describe('toFastifyPlugin', () => {
     }
   })
 })
+
+test.each([toNodeHandler, toFastifyPlugin])('%o of anything but a backend says what it needs', async (mount) => {
+  const { backend } = await rigOf()
+  for (const wrong of [undefined, {}, backend.handle])
+    expect(() => mount(wrong as unknown as Backend)).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: `Configuration: ${mount.name} needs the backend that createBackend returned.`,
+      }),
+    )
+})

@@ -251,6 +251,20 @@ describe('what an app sees', () => {
     expect(heard).toEqual(['first', 'second', 'second'])
   })
 
+  test('one function that is subscribed twice is called twice, and each subscription ends by itself', async () => {
+    const { service, realm } = sessionRig()
+    const { session } = realm()
+    let calls = 0
+    const count = (): void => void calls++
+    const leave = session.subscribe(count)
+    session.subscribe(count)
+    await session.signIn(service.issue())
+    expect(calls).toBe(2)
+    leave()
+    await session.signOut()
+    expect(calls).toBe(3)
+  })
+
   test('an onEvent hook that throws does not end the session', async () => {
     const { clock, service, realm } = sessionRig()
     const { config } = realm()
