@@ -1,44 +1,32 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import tsup from '../tsup.config.ts'
 import { type Figure, median } from './figures.ts'
 
 const rounds = 9
 const bare = 'node -e 0'
 const emptyModule = 'an empty module'
-/** Held against a start that loads what the entry is made for. */
-const peers: Readonly<Record<string, string>> = {
-  react: 'react',
-  vue: 'vue',
-  solid: 'solid-js',
-  'backend/node': '@hono/node-server',
-  opentelemetry: '@opentelemetry/api',
-}
+/** The entries that a process on a server or a command starts with. */
+const entries = ['index', 'backend', 'node']
 const root = fileURLToPath(new URL('../', import.meta.url))
 
-/** Starts of Node that load one entry of the built package, by turns with a bare start. */
+/** Starts of Node that load one entry of the built package, by turns with a bare start and with one that loads an empty module. */
 export async function imports(): Promise<Figure[]> {
-  const names = Object.keys(tsup.entry as Record<string, string>)
   const starts = new Map([
     [bare, '0'],
     [emptyModule, importing('data:text/javascript,')],
-    ...Object.values(peers).map((peer): [string, string] => [peer, importing(peer)]),
+    ...entries.map((name): [string, string] => [name, importing(`${root}dist/${name}.js`)]),
   ])
-  for (const name of names) starts.set(`./${name}`, importing(`${root}dist/${name}.js`))
   const times = new Map([...starts.keys()].map((name) => [name, [] as number[]]))
   for (let round = 0; round < rounds; round++)
     for (const [name, code] of starts) times.get(name)?.push(processorMs(code))
   const middle = (name: string): number => median(times.get(name) ?? [])
-  return names.map((name) => {
-    const beside = peers[name] ?? bare
-    return {
-      name: `start with agent-auth${name === 'index' ? '' : `/${name}`}`,
-      value: middle(`./${name}`),
-      unit: 'ms of CPU',
-      peers: { [beside]: middle(beside), ...(beside === bare && { [emptyModule]: middle(emptyModule) }) },
-      target: { most: 1.25, of: beside },
-    }
-  })
+  return entries.map((name) => ({
+    name: `start with agent-auth${name === 'index' ? '' : `/${name}`}`,
+    value: middle(name),
+    unit: 'ms of CPU',
+    peers: { [bare]: middle(bare), [emptyModule]: middle(emptyModule) },
+    target: { most: 1.25, of: bare },
+  }))
 }
 
 function importing(specifier: string): string {
