@@ -1,5 +1,5 @@
 import { refusesRetry } from './bearer/challenge.ts'
-import { allowedTargets, type BearerTargets, forbid, hasUserInfo, type TargetOf } from './bearer/targets.ts'
+import { allowedTargets, type BearerTargets, forbid, forbidUserInfo, type TargetOf } from './bearer/targets.ts'
 import { isAgentAuthError } from './errors.ts'
 import { abortedError, sleep } from './internal/timeouts.ts'
 import { attempt, checkMethods, checkNames, checkOneOf, invalid } from './internal/values.ts'
@@ -35,7 +35,7 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
   const own = checkNames('createBearerFetch', options, names)
   const { elsewhere = 'pass' } = own
   checkOneOf('elsewhere', elsewhere, ['pass', 'reject'])
-  const onElsewhere = elsewhere === 'reject' ? () => forbid() : undefined
+  const onElsewhere = elsewhere === 'reject' ? forbid : undefined
   return bearerFetch(tokens, { targetOf: allowedTargets(own, own.allowHttpHosts), fetch: own.fetch, onElsewhere })
 }
 
@@ -74,7 +74,7 @@ export function bearerFetch(
     const send = injected ?? fetch
     const call = callOf(targetOf, input, init)
     if (!call) {
-      if (hasUserInfo(input)) forbid('A URL must not hold a user name or password.')
+      forbidUserInfo(input)
       onElsewhere?.(input)
       return send(input, init)
     }

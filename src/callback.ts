@@ -1,4 +1,4 @@
-import { validateAuthResponse } from 'oauth4webapi'
+import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
 import type { PendingLogin } from './authorize.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { createGrant, type Grant } from './grant.ts'
@@ -42,10 +42,9 @@ export function readCallback(
       'flow_expired',
       `The login took more than ${maxLoginMs / 60_000} minutes. Start the login again.`,
     )
-  const code = parameters.get('code')
-  if (!accepted && code) malformed('has both a code and an error')
+  const code = parameters.get('code') ?? ''
+  if (accepted ? !code || code.length > maxCodeLength : code) malformed('has no usable code, or a code and an error')
   if (!accepted) throw refusal(login, parameters)
-  if (!code || code.length > maxCodeLength) malformed('has no usable code')
   return createGrant({ pending: login, parameters: accepted, waiting: 0 })
 }
 
@@ -71,8 +70,10 @@ function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): U
   const actual = attempt(() => new URL(url, expected))
   if (actual?.origin !== expected.origin || actual.pathname !== expected.pathname)
     malformed(`is not at ${expected.origin}${expected.pathname}, the redirectUri`, 'Open the app there.')
-  if (/[#&?](code|access_token|id_token)=/.test(actual.hash)) malformed('has its parameters in the fragment')
   const parameters = new URLSearchParams([...actual.searchParams].filter(([name]) => protocolNames.includes(name)))
+  const isEmpty = !['code', 'error', 'state'].some((name) => parameters.get(name))
+  if (isEmpty || /[#&?](code|access_token|id_token)=/.test(actual.hash))
+    malformed('has no code and no state in its query', 'Pass the whole URL.')
   const repeated = protocolNames.find((name) => parameters.getAll(name).length > 1)
   if (repeated) malformed(`repeats ${repeated}`)
   return parameters
@@ -88,30 +89,28 @@ function validated(login: PendingLogin, parameters: URLSearchParams): URLSearchP
   }
   try {
     return validateAuthResponse(server, { client_id: clientId }, parameters, state)
-  } catch {
-    // Its errors hold the parameters.
-    throwIfForeign(login, parameters)
-    return undefined
-  }
-}
-
-/** Throws what is wrong with a callback that was not accepted, unless it is a refusal of this login. */
-function throwIfForeign({ issuer, issuerParameter, state }: PendingLogin, parameters: URLSearchParams): void {
-  const { state: actualState, code, error, iss } = ownMembers(Object.fromEntries(parameters))
-  if (!actualState && !code && !error) malformed('has no code and no state', 'Pass the whole URL with its query.')
-  if (actualState !== state)
+  } catch (error) {
+    // Replaced, because it holds the parameters.
+    if (parameters.get('state') !== state)
+      throw new AgentAuthError('state_mismatch', 'The callback is of another login. Start the login again.')
+    if (error instanceof AuthorizationResponseError) return undefined
     throw new AgentAuthError(
-      'state_mismatch',
-      'The callback is cut off, or of another login. Pass the whole URL, or start the login again.',
+      'issuer_mismatch',
+      'The callback has another iss, or none. Check issuer and issuerParameter.',
     )
-  if (issuer === undefined || iss === issuer || (!iss && issuerParameter !== 'required')) return
-  const cause = iss ? 'another iss. Check issuer.' : 'no iss. Check issuerParameter.'
-  throw new AgentAuthError('issuer_mismatch', `The callback has ${cause}`)
+  }
 }
 
 /** Returns the error of a callback with an `error`. Its details keep a part of the texts. */
 function refusal({ returnTo }: PendingLogin, parameters: URLSearchParams): AgentAuthError {
-  const { error = '', error_description: description, error_uri: uri } = ownMembers(Object.fromEntries(parameters))
+  /** Keeps the characters of RFC 6749 section 4.1.2.1: no quotes, controls or direction marks. */
+  const printable = (name: string, maxLength: number): string | undefined =>
+    parameters
+      .get(name)
+      ?.slice(0, maxLength)
+      .replace(/[^ !#-[\]-~]/g, '') || undefined
+  const error = printable('error', maxErrorLength) ?? ''
+  const errorUri = printable('error_uri', maxErrorTextLength) ?? ''
   const remedy = remedyFor(error)
   return new AgentAuthError(
     error === 'access_denied' ? 'login_denied' : 'login_failed',
@@ -119,18 +118,13 @@ function refusal({ returnTo }: PendingLogin, parameters: URLSearchParams): Agent
     {
       retryable: isTemporary(error),
       details: present<AgentAuthErrorDetails>({
-        error: printable(error, maxErrorLength),
-        errorDescription: description ? printable(description, maxErrorTextLength) : undefined,
-        errorUri: uri && /^https?:/i.test(uri) ? printable(uri, maxErrorTextLength) : undefined,
+        error,
+        errorDescription: printable('error_description', maxErrorTextLength),
+        errorUri: /^https?:/i.test(errorUri) ? errorUri : undefined,
         returnTo,
       }),
     },
   )
-}
-
-/** Keeps the characters of RFC 6749 section 4.1.2.1: no quotes, controls or direction marks. */
-function printable(text: string, maxLength: number): string {
-  return text.slice(0, maxLength).replace(/[^ !#-[\]-~]/g, '')
 }
 
 function malformed(what: string, remedy = 'Start the login again.'): never {

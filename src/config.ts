@@ -47,7 +47,7 @@ export interface AuthConfigOptions {
   timeoutMs?: number | undefined
   /** The clocks of the library. Default: those of the platform. */
   clock?: Clock | undefined
-  /** Receives events without secrets. Its errors are ignored. Without it, Node prints one warning if a storage fails. */
+  /** Receives events without secrets. Its errors are ignored. */
   onEvent?: ((event: AuthEvent) => void) | undefined
 }
 
@@ -119,28 +119,7 @@ export const authOptionNames: readonly (keyof AuthConfigOptions)[] = [
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   const own = checkNames('createAuthConfig', options, authOptionNames)
-  own.onEvent ??= warnOnce()
   return configFrom(own, clientCredentials(own))
-}
-
-/** The member of `process` that writes a warning. No page has it, also if a bundler adds an imitation of `process`. */
-interface Warning {
-  readonly process?: { emitWarning?(message: string): void }
-}
-
-/** Returns the listener of a program without `onEvent`. It warns of the first failure of a storage, because no call rejects. */
-function warnOnce(): (event: AuthEvent) => void {
-  let { process } = globalThis as Warning
-  return (event) => {
-    if (!('cause' in event)) return
-    process?.emitWarning?.(`agent-auth: storage_degraded: ${event.cause?.message}`)
-    process = undefined
-  }
-}
-
-/** Throws `config_invalid` for a value that `createAuthConfig` did not return, such as its options. */
-export function checkConfig(config: AuthConfig): void {
-  if (typeof config?.emit !== 'function') invalid('config must be that of createAuthConfig')
 }
 
 /**
@@ -149,18 +128,21 @@ export function checkConfig(config: AuthConfig): void {
  */
 export function configFrom(options: AuthConfigOptions, credentials?: ClientAuth): AuthConfig {
   const { clientId, issuer, fetch: injected, onEvent } = options
-  const {
-    dialect = 'service',
-    issuerParameter = 'optional',
-    scope = 'api.access',
-    timeoutMs = defaultTimeoutMs,
-  } = options
+  const { dialect = 'service', issuerParameter = 'optional' } = options
+  const { scope = 'api.access', timeoutMs = defaultTimeoutMs } = options
   const allowHttpHosts = Object.freeze([...(options.allowHttpHosts ?? [])])
   const checked = (name: string, url: unknown): string => checkServiceUrl(name, url, allowHttpHosts)
   const authUrl = checked('authUrl', options.authUrl).replace(/\/+$/, '')
   const { authorizationEndpoint = `${authUrl}/auth/v1/authorize`, tokenEndpoint = `${authUrl}/auth/v1/token` } = options
-  if (!(options.authorizationEndpoint && options.tokenEndpoint)) checkAuthUrl(authUrl)
-  checkValues({ clientId, dialect, issuer, issuerParameter, scope, timeoutMs })
+  if (authUrl.includes('/auth/v1')) invalid('authUrl must not have the path /auth/v1, which the endpoints begin with')
+  // Printable ASCII, and in a scope no quote and no backslash.
+  checkText('clientId', clientId, /^[ -~]+$/, 'printable ASCII')
+  checkText('scope', scope, /^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'space-separated tokens')
+  if (issuer !== undefined || issuerParameter === 'required') checkText('issuer', issuer, /./, 'a text')
+  checkOneOf('dialect', dialect, ['service', 'standard'])
+  checkOneOf('issuerParameter', issuerParameter, ['optional', 'required'])
+  if (typeof timeoutMs !== 'number' || !(timeoutMs >= minTimeoutMs && timeoutMs <= maxTimeoutMs))
+    invalid(`timeoutMs must be ${minTimeoutMs} to ${maxTimeoutMs}`)
   const config = Object.freeze<AuthConfig>({
     authUrl,
     baseUrl: checked('baseUrl', options.baseUrl).replace(/\/+$/, ''),
@@ -189,25 +171,9 @@ export function configFrom(options: AuthConfigOptions, credentials?: ClientAuth)
   return config
 }
 
-type Checked = Pick<AuthConfig, 'clientId' | 'dialect' | 'issuer' | 'issuerParameter' | 'scope' | 'timeoutMs'>
-
-function checkValues({ clientId, dialect, issuer, issuerParameter, scope, timeoutMs }: Checked): void {
-  for (const [name, value] of Object.entries({ clientId, scope, issuer }))
-    if (value !== undefined && typeof value !== 'string') invalid(`${name} must be a string`)
-  // Printable ASCII, and in a scope no quote and no backslash.
-  if (!/^[ -~]+$/.test(clientId || '\n')) invalid(`clientId ${clientId ? 'must be printable ASCII' : 'is missing'}`)
-  if (!/^[!#-[\]-~]+( [!#-[\]-~]+)*$/.test(scope)) invalid('scope must be space-separated tokens')
-  checkOneOf('dialect', dialect, ['service', 'standard'])
-  checkOneOf('issuerParameter', issuerParameter, ['optional', 'required'])
-  if (typeof timeoutMs !== 'number' || !(timeoutMs >= minTimeoutMs && timeoutMs <= maxTimeoutMs))
-    invalid(`timeoutMs must be ${minTimeoutMs} to ${maxTimeoutMs}`)
-  if (issuer === '' || (issuer === undefined && issuerParameter === 'required')) invalid('issuer is missing')
-}
-
-/** Throws `config_invalid` if `authUrl` ends in the path of an endpoint, because the default endpoints add their own. */
-function checkAuthUrl(authUrl: string): void {
-  const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []
-  if (path) invalid(`authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`)
+function checkText(name: string, value: unknown, form: RegExp, kind: string): void {
+  if (!value) invalid(`${name} is missing`)
+  if (typeof value !== 'string' || !form.test(value)) invalid(`${name} must be ${kind}`)
 }
 
 /**
@@ -220,7 +186,7 @@ export function clientCredentials({
   basicEncoding = 'form',
 }: Pick<AuthConfigOptions, 'clientSecret' | 'basicEncoding'>): ClientAuth | undefined {
   if (clientSecret === undefined) return undefined
-  if (typeof clientSecret !== 'string' || !clientSecret) invalid('clientSecret must be a non-empty string')
+  checkText('clientSecret', clientSecret, /./, 'a text')
   checkOneOf('basicEncoding', basicEncoding, ['form', 'raw'])
   if (isBrowser())
     invalid('a browser or jsdom keeps no clientSecret. Use a public client, a backend or // @vitest-environment node')

@@ -1,4 +1,4 @@
-import { type AuthConfig, checkConfig } from './config.ts'
+import type { AuthConfig } from './config.ts'
 import { checkNames } from './internal/values.ts'
 import { sameOriginPath } from './return-url.ts'
 
@@ -13,7 +13,6 @@ export interface EndSessionUrlOptions {
  * return, and has no token. Throws `config_invalid`. OpenID Connect RP-Initiated Logout 1.0 section 2.
  */
 export function endSessionUrl(config: AuthConfig, options: EndSessionUrlOptions = {}): URL {
-  checkConfig(config)
   const { returnTo } = checkNames('endSessionUrl', options, ['returnTo'])
   const { clientId, endSessionEndpoint, redirectUri } = config
   const url = new URL(endSessionEndpoint)

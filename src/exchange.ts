@@ -1,5 +1,5 @@
 import { authorizationCodeGrantRequest } from 'oauth4webapi'
-import { type AuthConfig, checkConfig } from './config.ts'
+import type { AuthConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { type Grant, type GrantContent, grantContent } from './grant.ts'
 import { abortable, abortedError, backoffMs, sleep } from './internal/timeouts.ts'
@@ -22,7 +22,6 @@ export async function exchangeCode(
   grant: Grant,
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
-  checkConfig(config)
   const { signal } = checkNames('exchangeCode', options, ['signal'])
   checkSignal(signal)
   return redeemGrant(config, grant, signal)
@@ -68,10 +67,8 @@ async function exchange(config: AuthConfig, content: GrantContent): Promise<Toke
           ),
       })
     } catch (error) {
-      const { details, status } = error as AgentAuthError
-      const isMistake = details?.outcome === 'config' && status === undefined
-      if (details?.outcome !== 'not_sent' && !isMistake) throw error
-      if (sends < maxExchangeSends && !isMistake) {
+      if ((error as AgentAuthError).details?.outcome !== 'not_sent') throw error
+      if (sends < maxExchangeSends) {
         await sleep(backoffMs(sends))
         if (content.waiting) continue
       }

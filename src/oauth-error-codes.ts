@@ -5,16 +5,12 @@ const remedies: Readonly<Record<string, string>> = {
   server_error: tryLater,
   temporarily_unavailable: tryLater,
   access_denied: 'Offer the sign-in again.',
-  login_required: 'Start the login without prompt=none.',
-  interaction_required: 'Start the login without prompt=none.',
-  consent_required: 'Start the login without prompt=none.',
-  invalid_scope: 'Developer: set scope to one that this client may have.',
-  unauthorized_client: 'Developer: check clientId. User: use an account whose tenant has approved this app.',
+  invalid_scope: 'Developer: check scope.',
+  unauthorized_client: 'Use an account whose tenant has approved this app, or check clientId.',
   invalid_client: 'Developer: check clientId, clientSecret and basicEncoding.',
   unsupported_grant_type: 'Developer: check tokenEndpoint and dialect.',
-  unsupported_response_type: 'Operator: allow this client the authorization code flow.',
   invalid_request: 'Developer: check redirectUri, params and dialect.',
-  invalid_grant: 'The code or token is expired, used or revoked. Start the login again.',
+  invalid_grant: 'Start the login again.',
 }
 
 /** Returns what to do about a registered code, and undefined for any other text, because that could echo a secret. */

@@ -9,7 +9,7 @@ import {
   checkMethods,
   checkNames,
   invalid,
-  ownMembers,
+  parseObject,
   recordMethods,
   redacted,
 } from './internal/values.ts'
@@ -38,8 +38,8 @@ export interface PendingLogins {
   take(callback: string | URL): Promise<PendingLogin>
 }
 
-/** The state of a login, its start, and whether its callback came. */
-type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' | 'taken']
+/** A login of the index. Its record is the login, or says that its callback came. */
+type IndexEntry = readonly [state: string, createdAtMs: number]
 
 /**
  * Stores pending logins in a storage that only this user's browser or session can read. A backend of this library keeps them in
@@ -62,51 +62,37 @@ export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | 
   }
 }
 
-/** Does the work of `pendingLogins` for callers that have checked its arguments. A wait for the lock ends with `storage_failed`. */
-export function loginRecords(inner: TokenStorage, clock: Clock): PendingLogins {
-  const storage = boundedStorage(inner)
+/** Does the work of `pendingLogins` for callers that have checked its arguments. All errors of the storage become `storage_failed`. */
+export function loginRecords(storage: TokenStorage, clock: Clock): PendingLogins {
   const exclusively = <T>(task: () => Promise<T>): Promise<T> =>
-    runLocked(inner, prefix, task, { maxWaitMs, timedOut: storageFailed })
+    runLocked(storage, prefix, () => bounded(task), { maxWaitMs, timedOut: storageFailed })
   return {
-    save: (pending) =>
-      exclusively(async () => {
-        const entry: IndexEntry = [pending.state, pending.createdAtMs, 'pending']
+    async save(pending) {
+      const nowMs = clock.wallMs()
+      await exclusively(async () => {
         await storage.setItem(itemKey(pending.state), JSON.stringify(pending))
-        await writeIndex(storage, [entry, ...(await readIndex(storage))], clock.wallMs())
-      }),
-    take: (callback) =>
-      exclusively(async () => {
-        const state = stateOf(callback)
-        const raw = state && (await storage.getItem(itemKey(state)))
-        const index = await readIndex(storage)
-        if (!state || raw == null || raw === '') throw notFound(index, state)
-        await storage.removeItem(itemKey(state))
-        const [, createdAtMs = clock.wallMs()] = index.find(([known]) => known === state) ?? []
-        const taken: IndexEntry = [state, createdAtMs, 'taken']
-        const others = index.filter(([known]) => known !== state)
-        await writeIndex(storage, [taken, ...others], clock.wallMs())
-        // readCallback rejects a damaged record.
-        return redacted(ownMembers(Object(parse(raw)) as PendingLogin), 'PendingLogin')
-      }),
+        const entry: IndexEntry = [pending.state, pending.createdAtMs]
+        await writeIndex(storage, [entry, ...(await readIndex(storage))], nowMs)
+      })
+    },
+    async take(callback) {
+      const state = stateOf(callback)
+      if (!state) throw loginNotFound()
+      const login = await exclusively(async () => {
+        const found = parseObject(await storage.getItem(itemKey(state)))
+        if (found && !found.taken) await storage.setItem(itemKey(state), JSON.stringify({ taken: true }))
+        return found
+      })
+      if (!login) throw loginNotFound()
+      if (login.taken)
+        throw new AgentAuthError(
+          'already_handled',
+          'This login was finished before. Continue with its session, or sign in again.',
+        )
+      // `readCallback` rejects a damaged record.
+      return redacted(login as object as PendingLogin, 'PendingLogin')
+    },
   }
-}
-
-/** Returns the same records. All errors of the storage become `storage_failed`. */
-function boundedStorage(inner: TokenStorage): TokenStorage {
-  return {
-    getItem: (key) => bounded(async () => inner.getItem(key)),
-    setItem: (key, value) => bounded(async () => inner.setItem(key, value)),
-    removeItem: (key) => bounded(async () => inner.removeItem(key)),
-  }
-}
-
-function notFound(index: readonly IndexEntry[], state: string | undefined): AgentAuthError {
-  return index.some(([known]) => known === state)
-    ? new AgentAuthError(
-        'already_handled',
-        'This login was finished before. Continue with its session, or sign in again.',
-      )
-    : loginNotFound()
 }
 
 function stateOf(callback: string | URL): string | undefined {
@@ -116,24 +102,21 @@ function stateOf(callback: string | URL): string | undefined {
 }
 
 async function readIndex(storage: TokenStorage): Promise<IndexEntry[]> {
-  const value = parse(await storage.getItem(prefix))
+  const raw: unknown = await storage.getItem(prefix)
+  const value = typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
   return Array.isArray(value) ? (value as IndexEntry[]).filter((entry) => Array.isArray(entry)) : []
 }
 
 async function writeIndex(storage: TokenStorage, entries: readonly IndexEntry[], nowMs: number): Promise<void> {
   const kept: IndexEntry[] = []
   for (const entry of entries) {
-    const [state, createdAtMs, use] = entry
+    const [state, createdAtMs] = entry
     if (kept.length < maxPendingLogins && nowMs - createdAtMs <= maxLoginMs) kept.push(entry)
-    else if (use === 'pending') await storage.removeItem(itemKey(state))
+    else await storage.removeItem(itemKey(state))
   }
   await storage.setItem(prefix, JSON.stringify(kept))
 }
 
 function itemKey(state: string): string {
   return `${prefix}:${state}`
-}
-
-function parse(raw: unknown): unknown {
-  return typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
 }

@@ -1,15 +1,15 @@
 import { generateRandomState } from 'oauth4webapi'
 import type { TokenClaims } from './claims.ts'
-import { type AuthConfig, checkConfig } from './config.ts'
+import type { AuthConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
-import { checkAwaited, checkNames, checkStorage, invalid } from './internal/values.ts'
+import { checkAwaited, checkNames, checkOneOf, checkStorage, invalid } from './internal/values.ts'
 import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.ts'
 import { SessionMemory, type SessionState } from './session/memory.ts'
 import { decodeRecord, encodeRecord, isRecord, type SessionRecord, sessionName } from './session/record.ts'
 import { sharedRefresh } from './session/refresh.ts'
 import { saveSignIn } from './session/sign-in.ts'
 import { removeRecord } from './session/sign-out.ts'
-import { SessionStore } from './session/store.ts'
+import { sessionStore } from './session/store.ts'
 import { recordSync, type SessionParts } from './session/sync.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
@@ -82,7 +82,6 @@ export interface SessionOptions {
  * section 6.
  */
 export function createSession(config: AuthConfig, options: SessionOptions = {}): Session {
-  checkConfig(config)
   const own = checkNames('createSession', options, ['storage', 'key'])
   if (own.storage !== undefined) checkStorage('storage', own.storage)
   return openSession(config, own).session
@@ -98,7 +97,7 @@ export function openSession(
 ): { session: Session; memory: SessionMemory } {
   // Users whose keys are objects would share one session.
   if (typeof key !== 'string') invalid('key must be a string')
-  const store = new SessionStore(storage, sessionName(config, key), config.emit)
+  const store = sessionStore(storage, sessionName(config, key), config.emit)
   const memory = new SessionMemory(config)
   const sync = recordSync(config.clock, store, memory)
   const parts: SessionParts = { config, store, memory, sync }
@@ -163,7 +162,7 @@ export function openSession(
     },
     async resume(options = {}) {
       const { after = 'change' } = checkNames('resume', options, ['after'])
-      if (after !== 'change' && after !== 'sign-out') invalid('after must be change or sign-out')
+      checkOneOf('after', after, ['change', 'sign-out'])
       refresh.resetDelay()
       if (after === 'sign-out' && signingIn) {
         cancelSignIn()

@@ -4,7 +4,7 @@ import {
   refreshTokenGrantRequest,
   type TokenEndpointRequestOptions,
 } from 'oauth4webapi'
-import { type AuthConfig, checkConfig } from './config.ts'
+import type { AuthConfig } from './config.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
 import { abortedError, withDeadline } from './internal/timeouts.ts'
@@ -27,7 +27,6 @@ export async function refreshTokens(
   tokens: Partial<Tokens>,
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
-  checkConfig(config)
   const { signal } = checkNames('refreshTokens', options, ['signal'])
   checkSignal(signal)
   checkAwaited('tokens', tokens)
@@ -135,15 +134,13 @@ async function roundTrip(config: AuthConfig, request: TokenRequest, signal: Abor
   return readTokenResponse(response, url)
 }
 
-/** What a platform can refuse: Cloudflare Workers with an old compatibility date do not know `cache`. */
-const optionalSettings: RequestInit = { credentials: 'omit', cache: 'no-store', referrerPolicy: 'no-referrer' }
-
 function send(config: AuthConfig, { url, headers, body }: WireRequest, signal: AbortSignal): Promise<Response> {
-  const settings = Object.entries(optionalSettings).filter(([name, value]) =>
-    attempt(() => new Request(url, { [name]: value })),
-  )
+  const noStore: RequestInit = { cache: 'no-store' }
   return config.fetch(url, {
-    ...Object.fromEntries(settings),
+    // Cloudflare Workers with an old compatibility date do not know `cache`.
+    ...(attempt(() => new Request(url, noStore)) && noStore),
+    credentials: 'omit',
+    referrerPolicy: 'no-referrer',
     method: 'POST',
     headers,
     body,
@@ -157,13 +154,9 @@ function send(config: AuthConfig, { url, headers, body }: WireRequest, signal: A
  * of the error may quote a secret, so only names of the language are returned.
  */
 function mistakeOf(error: unknown): string | undefined {
-  const { name, message } = Object(error)
-  if (name === 'ReferenceError' || name === 'RangeError') return name
+  const { name } = Object(error)
   // A network failure is a TypeError as well.
-  const isWrongCall = /is not (a function|iterable|an accepted type)|^(Cannot (read|set|destructure)|Invalid )/.test(
-    message,
-  )
-  return name === 'TypeError' && isWrongCall ? name : undefined
+  return name === 'ReferenceError' || name === 'RangeError' ? name : undefined
 }
 
 /**

@@ -27,7 +27,8 @@ export function allowedTargets(targets: BearerTargets, allowHttpHosts?: readonly
   if (!Array.isArray(urls) || urls.length === 0) invalid('baseUrl or origins is missing. origins is a list')
   const bases = urls.map((url) => {
     const { origin, pathname } = new URL(checkServiceUrl(name, url, allowHttpHosts))
-    return { origin, path: pathname.replace(/\/+$/, '') }
+    const path = pathname.replace(/\/+$/, '')
+    return { start: origin + path, path }
   })
   const base = baseUrl?.replace(/\/*$/, '/')
   if (origins && bases.some(({ path }) => path)) invalid('origins must have no path. Use baseUrl for a path')
@@ -38,10 +39,9 @@ export function allowedTargets(targets: BearerTargets, allowHttpHosts?: readonly
 }
 
 /** Compares the text of a parsed URL, where user info and the end of a host or segment cannot hide. */
-function isUnder({ origin, path }: { readonly origin: string; readonly path: string }, href: string): boolean {
-  const base = origin + path
-  if (!href.startsWith(base) || !'/?#'.includes(href.charAt(base.length))) return false
-  return !path || !climbingPath.test(href.slice(base.length))
+function isUnder({ start, path }: { readonly start: string; readonly path: string }, href: string): boolean {
+  if (!href.startsWith(start) || !'/?#'.includes(href.charAt(start.length))) return false
+  return !path || !climbingPath.test(href.slice(start.length))
 }
 
 /** Returns the origin that a request goes to if it does not get the token. Undefined if that is none of a host. */
@@ -50,16 +50,14 @@ export function originOf(input: FetchInput): string | undefined {
   return origin?.startsWith('http') ? origin : undefined
 }
 
-/** Returns whether a URL holds a user name or password, because every `fetch` rejects it with an error that quotes it. */
-export function hasUserInfo(input: FetchInput): boolean {
+/** Throws for a URL with a user name or password, because every `fetch` rejects it with an error that quotes it. */
+export function forbidUserInfo(input: FetchInput): void {
   const url = parse(input, pageUrl())
-  if (url) return `${url.username}${url.password}` !== ''
-  // If the text is no URL, a password can hold any character.
-  return typeof input === 'string' && /^(\s*[a-z][\w+.-]*:|[^?#]*?[/\\]{2}).*@/is.test(input)
+  if (url ? url.username || url.password : typeof input === 'string' && /:.*@/s.test(input)) forbid()
 }
 
-export function forbid(message = 'The token may not go to this URL. Check baseUrl or origins.'): never {
-  throw new AgentAuthError('origin_forbidden', message)
+export function forbid(): never {
+  throw new AgentAuthError('origin_forbidden', 'The token may not go to this URL. Check baseUrl or origins.')
 }
 
 function pageUrl(): string | undefined {

@@ -1,4 +1,3 @@
-import { generateRandomState } from 'oauth4webapi'
 import { createLogin, requireWebCrypto } from '../authorize.ts'
 import { allowedTargets, originOf } from '../bearer/targets.ts'
 import { bearerFetch, type Sending } from '../bearer.ts'
@@ -11,7 +10,6 @@ import type { SessionState } from '../session/memory.ts'
 import { sessionName } from '../session/record.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
-import { developerConsole } from './developer-console.ts'
 import { loginFinisher } from './finish-login.ts'
 import { countAutomatic } from './login-loop.ts'
 import {
@@ -37,8 +35,8 @@ export interface BrowserAuth {
   ready(): Promise<SessionState>
   /**
    * Sends the user to the authorization server, or opens it in a popup. A redirect resolves when the browser starts to leave, a
-   * popup when the user is signed in. Rejects with `insecure_context`, `config_invalid` (also for a redirect in a frame),
-   * `storage_failed`, or `login_failed` for a third login without a click in five minutes. A popup also rejects with
+   * popup when the user is signed in. Rejects with `insecure_context`, `config_invalid`,
+   * `storage_failed`, or `login_failed` for a sixth login without a click in a minute. A popup also rejects with
    * `popup_blocked`, `popup_closed`, `timeout`, `aborted` and the codes of a callback.
    */
   signIn(options?: SignInOptions): Promise<void>
@@ -68,8 +66,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   const { storage, key = 'default', popup, navigate = replaceUrl, loginStorage = pageStorage } = options
   // Without Web Crypto no login works. A server has no page, so rendering there is allowed.
   if (globalThis.document) requireWebCrypto()
-  const developer = options.onEvent ? undefined : developerConsole()
-  const config = configFrom({ ...options, onEvent: options.onEvent ?? developer?.onEvent })
+  const config = configFrom(options)
   const name = sessionName(config, key)
   const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => login.discard() })
   const handOver = popup && ((callback: string) => popup.handOver(name, callback))
@@ -91,12 +88,9 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       }
       // A new login must not replace the one that is being finished.
       if (login.isPending) return void (await login.finish())
-      // The sign-in page of a service refuses to be shown in a frame, and then the frame shows an error page.
-      if (globalThis.top && globalThis.top !== globalThis.self)
-        invalid("a frame cannot show a login. Use mode: 'popup', or open the page in its own tab")
       login.discard()
       await untilShown()
-      const state = markedState(mode, generateRandomState())
+      const state = markedState(mode)
       const { url, pending } = await createLogin(config, { returnTo, params, state })
       await countAutomatic(loginStorage, config.clock.wallMs())
       await loginRecords(loginStorage, config.clock).save(pending)
@@ -116,7 +110,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       },
       {
         targetOf: allowedTargets({ baseUrl: config.baseUrl }),
-        fetch: developer?.watch(options.fetch) ?? options.fetch,
+        fetch: options.fetch,
         onElsewhere: elsewhereReporter(config),
       },
     ),

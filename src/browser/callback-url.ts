@@ -1,3 +1,4 @@
+import { generateRandomState } from 'oauth4webapi'
 import { attempt } from '../internal/values.ts'
 
 /** How a login starts: by a redirect of the page or in a popup. The `state` says it, so that the callback's URL is enough. */
@@ -6,8 +7,8 @@ export type LoginMode = 'redirect' | 'popup'
 const marks = { redirect: 'r.', popup: 'p.' } as const
 
 /** Returns the state of a login: the mark of its mode, and 32 random bytes. */
-export function markedState(mode: LoginMode, random: string): string {
-  return marks[mode] + random
+export function markedState(mode: LoginMode): string {
+  return marks[mode] + generateRandomState()
 }
 
 /** Returns whether a page is at the redirect URI. Some servers add a slash to the end of its path, or remove it. */

@@ -8,7 +8,6 @@ import { loginRecords } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { callbackMode, hideCallback, isAtRedirectUri } from './callback-url.ts'
-import { noteSuccess } from './login-loop.ts'
 import { untilShown } from './prerendering.ts'
 
 export interface LoginFinisherOptions {
@@ -120,9 +119,7 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
 }
 
 async function signIn({ config, session }: LoginFinisherOptions, grant: Grant, signal: AbortSignal): Promise<void> {
-  // No other call waits for this exchange, so that the request ends with the login.
-  const fetch: AuthConfig['fetch'] = (url, init) => abortable(config.fetch(url, init), signal)
-  const tokens = await redeemGrant({ ...config, fetch }, grant, signal)
+  const tokens = await redeemGrant(config, grant, signal)
   if (signal.aborted) throw abortedError()
   await session.signIn(tokens)
 }
@@ -136,7 +133,6 @@ async function finishLogin(options: LoginFinisherOptions, callback: Callback, si
   const { grant } = callback
   if (signal.aborted) return
   await signIn(options, grant, signal)
-  await succeeds(noteSuccess(loginStorage, config.clock.wallMs()))
   // After a sign-out the app may already show another page. `sameOriginPath` in return-url.ts prevented an open redirect.
   if (grant.returnTo !== undefined && !signal.aborted) navigate(grant.returnTo)
 }
@@ -155,22 +151,19 @@ type Page = Document & { [loginsKey]?: Map<string, LoginResult> }
 function loginsOfPage(name: string) {
   const page: Page | undefined = globalThis.document
   const key = (address: string): string => `state:${new URL(address).searchParams.get('state')}`
-  const results = (): Map<string, LoginResult> => {
-    const known = page?.[loginsKey] ?? new Map()
-    if (page) page[loginsKey] = known
-    return known
-  }
+  const results: Map<string, LoginResult> = page?.[loginsKey] ?? new Map()
+  if (page) page[loginsKey] = results
   return {
-    running: () => results().get(name),
-    resultOf: (address: string) => results().get(key(address)),
+    running: () => results.get(name),
+    resultOf: (address: string) => results.get(key(address)),
     /** Makes a login the running one until it ends, and keeps its result. */
     async share(address: string, login: LoginResult): LoginResult {
-      results().set(name, login).set(key(address), login)
+      results.set(name, login).set(key(address), login)
       await succeeds(login)
-      results().delete(name)
+      results.delete(name)
       return login
     },
     /** Makes the callback one that has been handled. */
-    ignore: (address: string) => void results().set(key(address), Promise.resolve(undefined)),
+    ignore: (address: string) => void results.set(key(address), Promise.resolve(undefined)),
   }
 }

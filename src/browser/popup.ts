@@ -1,4 +1,3 @@
-import { generateRandomState } from 'oauth4webapi'
 import { createLogin } from '../authorize.ts'
 import { readCallback } from '../callback.ts'
 import type { AuthConfig } from '../config.ts'
@@ -43,12 +42,9 @@ export interface PopupApp {
   readonly redeem: (grant: Grant, login: AbortController) => Promise<void>
 }
 
-/** A name with an index is kept, so that `readCallback` refuses it as a repeated parameter. */
-const protocolParameter = /^(code|state|error|error_description|error_uri|iss)(\[|$)/
-
 /**
- * Makes `signIn({ mode: 'popup' })` possible. The verifier never leaves the page. The window sends back `code`, `state` and
- * `iss` over a BroadcastChannel, so it works if the authorization server sends `Cross-Origin-Opener-Policy: same-origin`,
+ * Makes `signIn({ mode: 'popup' })` possible. The verifier never leaves the page. The window sends back the query
+ * of its callback over a BroadcastChannel, so it works if the authorization server sends `Cross-Origin-Opener-Policy: same-origin`,
  * which disconnects the window from the page that opened it. Throws `config_invalid`.
  */
 export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
@@ -77,7 +73,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
       if (signal?.aborted) abort()
       signal?.addEventListener('abort', abort, { signal: ended })
       try {
-        const state = markedState('popup', generateRandomState())
+        const state = markedState('popup')
         const { url, pending } = await abortable(createLogin(config, { returnTo: undefined, params, state }), ended)
         // No page in the window may navigate the page that opened it.
         popup.opener = null
@@ -96,15 +92,15 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
 }
 
 async function handOver(name: string, address: string): Promise<void> {
-  const parameters = [...new URL(address).searchParams].filter(([key]) => protocolParameter.test(key))
-  const state = new URLSearchParams(parameters).get('state')
+  const { search, searchParams } = new URL(address)
+  const state = searchParams.get('state')
   const deliver = (ended: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       const channel = openChannel(name, ended)
       channel.onmessage = ({ data }) => {
         if (data?.type === 'received' && data.state === state) resolve()
       }
-      channel.postMessage({ type: 'callback', parameters })
+      channel.postMessage({ type: 'callback', search })
     })
   await withDeadline(maxHandOverMs, deliver).catch(() => {
     throw new AgentAuthError('flow_not_found', 'The page that opened this window is gone. Start the login again.')
@@ -118,11 +114,11 @@ async function handOver(name: string, address: string): Promise<void> {
 function receiveCallback(channel: BroadcastChannel, state: string, redirectUri: string): Promise<string> {
   return new Promise((resolve) => {
     channel.onmessage = ({ data }) => {
-      const query = data?.type === 'callback' ? attempt(() => new URLSearchParams(data.parameters)) : undefined
-      if (query?.get('state') !== state) return
-      channel.postMessage({ type: 'received', state })
+      if (data?.type !== 'callback') return
       const callback = new URL(redirectUri)
-      callback.search = query.toString()
+      callback.search = data.search
+      if (callback.searchParams.get('state') !== state) return
+      channel.postMessage({ type: 'received', state })
       resolve(callback.href)
     }
   })

@@ -25,18 +25,13 @@ export async function withDeadline<T>(
  * then.
  */
 export function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = (): void =>
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    const expire = (): void =>
       reject(new AgentAuthError('timeout', `No response within ${timeoutMs} ms.`, { retryable: true }))
-    const timer = setTimeout(late, Math.min(timeoutMs, maxTimerMs))
-    const settled =
-      <V>(settle: (value: V) => void) =>
-      (value: V) => {
-        clearTimeout(timer)
-        settle(value)
-      }
-    work.then(settled(resolve), settled(reject))
+    timer = setTimeout(expire, Math.min(timeoutMs, maxTimerMs))
   })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
 /** Settles as the work does, or rejects with `aborted` if the signal fires. The work continues then. */

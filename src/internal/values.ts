@@ -37,10 +37,10 @@ export function objectOf(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
 }
 
-/** Returns the own members of the JSON object that the text is, or undefined for any other text. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  const value = objectOf(attempt((): unknown => JSON.parse(text)))
-  return value && ownMembers(value)
+/** Returns the own members of a JSON object, or of one that a storage parsed itself. Returns undefined for any other value. */
+export function parseObject(value: unknown): Record<string, unknown> | undefined {
+  const object = objectOf(typeof value === 'string' ? attempt((): unknown => JSON.parse(value)) : value)
+  return object && ownMembers(object)
 }
 
 /** Throws `config_invalid`. `what` names the option and the values it can have, never the value it has. */
@@ -50,30 +50,28 @@ export function invalid(what: string): never {
 
 /** Returns a copy of the options. Throws `config_invalid` for an option of another name, unless it is undefined. */
 export function checkNames<T extends object>(caller: string, options: T, names: readonly string[]): T {
-  if (typeof options !== 'object' || !options || Array.isArray(options)) invalid(`${caller} needs an object of options`)
+  if (!objectOf(options)) invalid(`${caller} needs an object of options`)
   // Own members alone, because another script of the page may have added members to the prototype of all objects.
   const own = ownMembers(options)
   for (const name of Object.keys(own) as (keyof T & string)[]) {
     if (names.includes(name) || own[name] === undefined) continue
     // Text of another form could be a secret value in the wrong place.
-    if (!/^\w{1,24}$/.test(name)) invalid(`there is an unknown option of ${caller}`)
-    invalid(`${name} is not an option of ${caller}, which has ${listed(names)}`)
+    invalid(`${/^\w{1,24}$/.test(name) ? name : 'a name'} is not an option of ${caller}, which has ${names.join(', ')}`)
   }
   return own
 }
 
 /** Throws `config_invalid` for a value that is neither a signal nor absent, such as the controller of one. `null` counts as absent, as in `fetch`. */
 export function checkSignal(signal: AbortSignal | null | undefined): void {
-  if (signal == null) return
-  if (typeof signal.aborted !== 'boolean' || typeof signal.addEventListener !== 'function')
-    invalid('signal must be an AbortSignal')
+  if (signal != null && typeof signal.addEventListener !== 'function') invalid('signal must be an AbortSignal')
 }
 
 /** Throws `config_invalid` for a value that has not these methods. */
 export function checkMethods(name: string, value: unknown, methods: readonly string[]): void {
   checkAwaited(name, value)
   // `in` does not read the members, because reading throws if a browser blocks storage.
-  if (!methods.every((method) => method in Object(value))) invalid(`${name} must be an object with ${listed(methods)}`)
+  if (!methods.every((method) => method in Object(value)))
+    invalid(`${name} must be an object with ${methods.join(', ')}`)
 }
 
 /** Throws `config_invalid` for a promise of the value, because its caller left out `await`. */
@@ -92,10 +90,6 @@ export function checkStorage(name: string, storage: unknown): void {
   checkMethods(name, storage, recordMethods)
   if (Object.prototype.toString.call(storage) === '[object Storage]')
     invalid(`${name} must not be localStorage or sessionStorage. Use indexedDbStorage() or webStorage(…)`)
-}
-
-function listed(names: readonly string[]): string {
-  return names.join(', ').replace(/, (\w+)$/, ' and $1')
 }
 
 /** Throws `config_invalid` for a value that is none of the listed ones. */

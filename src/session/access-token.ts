@@ -53,15 +53,15 @@ export function tokenGetter(
       if (memory.unsaved) sync.settleSoon()
       return record.tokens.accessToken
     }
-    const urgency = decision === 'refresh_required' ? 'required' : 'proactive'
     try {
-      await refresh.wait(record, urgency, signal)
+      await refresh.wait(record, decision, signal)
     } catch (error) {
       const now = memory.record
       // Another page or process may have stored a newer token meanwhile.
       const isUsable = now?.id === record.id && freshness(now, config.clock.monotonicMs()) !== 'expired'
       const hasRefreshFailed = isAgentAuthError(error) && error.code !== 'aborted'
-      if ((urgency === 'proactive' || now !== record) && isUsable && hasRefreshFailed) return now.tokens.accessToken
+      if ((decision === 'refresh_proactively' || now !== record) && isUsable && hasRefreshFailed)
+        return now.tokens.accessToken
       throw error
     }
     if (memory.record?.id !== record.id) throw loginRequiredOrChanged(memory)

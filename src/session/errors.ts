@@ -7,7 +7,7 @@ export function loginRequired(): AgentAuthError {
 export function sessionChanged(): AgentAuthError {
   return new AgentAuthError(
     'session_changed',
-    'Another sign-in replaced this session. Load the data of its user, then repeat the call if it still applies.',
+    'Another sign-in replaced this session. Load the data of its user, then repeat the call.',
   )
 }
 
@@ -18,15 +18,13 @@ export function loginRequiredOrChanged({ state }: { readonly state: { readonly s
 
 /** Makes the error of a refused refresh token. `refusal` is the error of the token request, whose `status` and `details` it takes over. */
 export function sessionEnded(refusal: AgentAuthError): AgentAuthError {
-  return new AgentAuthError('session_ended', 'The authorization server ended the session. Start a login.', refusal)
+  return new AgentAuthError('session_ended', 'The service ended the session. Start a login.', refusal)
 }
 
 export function recordNotRemoved(): AgentAuthError {
-  return new AgentAuthError(
-    'storage_failed',
-    'The user is signed out here, but the record may still be stored. Call signOut again.',
-    { retryable: true },
-  )
+  return new AgentAuthError('storage_failed', 'The record may still be stored. Call signOut again.', {
+    retryable: true,
+  })
 }
 
 export function lockTimeout(): AgentAuthError {

@@ -1,4 +1,4 @@
-import { attempt, invalid, objectOf, ownMembers, parseObject } from '../internal/values.ts'
+import { parseObject } from '../internal/values.ts'
 import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 
 /** One user's tokens as stored: `id` identifies the sign-in, `rev` is the revision, which rises by one with each refresh. */
@@ -48,13 +48,9 @@ function isLater(record: SessionRecord, other: SessionRecord): boolean {
   return record.id === other.id ? record.rev > other.rev : signInMs(record) > signInMs(other)
 }
 
-/**
- * Returns the name of the record, its lock and its channel, which belong to one client of one service and one key. Throws
- * `config_invalid` for a key with a lone surrogate, because that cannot be encoded.
- */
+/** Returns the name of the record, its lock and its channel, which belong to one client of one service and one key. */
 export function sessionName({ authUrl, clientId }: { authUrl: string; clientId: string }, key: string): string {
-  const name = attempt(() => ['agent-auth', authUrl, clientId, key].map(encodeURIComponent).join(':'))
-  return name ?? invalid('key must be well-formed text')
+  return ['agent-auth', authUrl, clientId, key].map(encodeURIComponent).join(':')
 }
 
 export function isRecord(stored: Stored | undefined): stored is SessionRecord {
@@ -85,7 +81,7 @@ export function encodeRecord(name: string, { id, rev, signedInAtMs, tokens }: Se
 /** Reads what a storage returned: text, or an object from a storage that parses JSON itself. Never throws. */
 export function decodeRecord(name: string, raw: unknown): Stored {
   if (raw == null) return 'absent'
-  const value = typeof raw === 'string' ? parseObject(raw) : ownMembers(objectOf(raw))
+  const value = parseObject(raw)
   const { v, id, rev, signedInAtMs, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value ?? {}
   if (Number.isInteger(v) && (v as number) > 1) return 'newer'
   const valid =

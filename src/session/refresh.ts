@@ -3,7 +3,7 @@ import { maxTimeoutMs } from '../internal/limits.ts'
 import { abortable, backoffMs, sleep } from '../internal/timeouts.ts'
 import { refreshTokens } from '../token-endpoint.ts'
 import type { Tokens } from '../tokens.ts'
-import { freshness } from './decide-call.ts'
+import { type Decision, freshness } from './decide-call.ts'
 import { loginRequiredOrChanged, sessionEnded } from './errors.ts'
 import type { CurrentRecord } from './memory.ts'
 import { isSame } from './record.ts'
@@ -22,7 +22,7 @@ const lateWriterMs = 1_000
 const maxAgeMs = maxTimeoutMs + 10_000
 
 /** A required refresh is repeated if its outcome is `ambiguous`, `busy` or `foreign`, a proactive one only if it is `ambiguous`. */
-export type Urgency = 'required' | 'proactive'
+export type Urgency = Extract<Decision, 'refresh_required' | 'refresh_proactively'>
 
 /** The refresh of one session: one at a time for all callers, and one retry delay. */
 export interface SharedRefresh {
@@ -132,7 +132,7 @@ function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): 
   const outcome = details?.outcome
   if (!retryable || outcome === undefined || outcome === 'not_sent') return 1
   if (outcome === 'ambiguous') return maxAmbiguousOutcomes
-  return urgency === 'required' ? maxBusyResponses : 1
+  return urgency === 'refresh_required' ? maxBusyResponses : 1
 }
 
 interface RefreshSignals {

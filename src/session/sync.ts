@@ -4,7 +4,7 @@ import type { Clock } from '../internal/clock.ts'
 import { revalidateAfterMs } from '../internal/limits.ts'
 import type { SessionMemory } from './memory.ts'
 import { isLeftAlone, isRecord, type Merged, merge, type SessionRecord, type Stored } from './record.ts'
-import { isPromise, type SessionStore } from './store.ts'
+import type { SessionStore } from './store.ts'
 
 /** How long a session waits before it repeats a pending write or removal. A token may be asked for many times a second. */
 const settleAgainMs = 5_000
@@ -21,8 +21,7 @@ export interface SessionParts {
 export interface RecordSync {
   /**
    * Reads the storage and merges the record. It first waits for a sign-in and for the first removal of a sign-out here.
-   * - `due` (the default) shares a read in progress. If the session has tokens, it also reads nothing for a while after an asynchronous
-   *   read, or after one that failed.
+   * - `due` (the default) shares a read in progress. If the session has tokens, it also reads nothing for a while after a read.
    * - `now` always reads, after a read in progress has ended, because that one may have begun before the change.
    *
    * If the read fails and there are no tokens, it rejects with the error of the storage.
@@ -44,7 +43,7 @@ export interface RecordSync {
 export function recordSync(clock: Clock, store: SessionStore, memory: SessionMemory): RecordSync {
   let held: Promise<void> | undefined
   let reading: Promise<void> | undefined
-  /** The time of the last read that needs no repetition. Set by asynchronous and failed reads only. */
+  /** The time of the last read. */
   let readAtMs = Number.NEGATIVE_INFINITY
   let settledAtMs = Number.NEGATIVE_INFINITY
 
@@ -63,14 +62,13 @@ export function recordSync(clock: Clock, store: SessionStore, memory: SessionMem
     // The machine may sleep during the read, so its beginning counts.
     const begunMs = clock.monotonicMs()
     try {
-      const found = store.read()
-      const stored = await found
+      const stored = await store.read()
       // The session changed meanwhile.
       if (version !== memory.version) return held
       const merged = mergeRecord(stored)
       memory.notify()
       if (merged === 'remove') settleSoon()
-      if (isPromise(found)) readAtMs = begunMs
+      readAtMs = begunMs
     } catch (error) {
       if (!memory.record) throw error
       readAtMs = clock.monotonicMs()

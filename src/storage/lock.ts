@@ -1,5 +1,5 @@
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { abortable, deferred, succeeds, withTimeout } from '../internal/timeouts.ts'
+import { abortable, succeeds, withTimeout } from '../internal/timeouts.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 /** How long one storage operation of a session may take, and the release of a lock. */
@@ -62,7 +62,7 @@ export function storageErrorOf(error: unknown): AgentAuthError {
 export function storageFailed(): AgentAuthError {
   return new AgentAuthError(
     'storage_failed',
-    'The storage failed or did not respond in time. Check the storage, then try again.',
+    'The storage failed or did not respond in time. Check it, then try again.',
     { retryable: true },
   )
 }
@@ -86,24 +86,27 @@ export async function runLocked<T>(
 ): Promise<T> {
   const waiting = new AbortController()
   const { signal } = waiting
-  // An object, because a promise of a promise would wait for the task.
-  const { promise: started, resolve, reject } = deferred<{ work: Promise<T> }>()
-  const runTask = async (): Promise<void> => {
-    // A storage that ignores the signal must not run a task after its caller gave up.
-    if (signal.aborted) return
-    const work = task()
-    resolve({ work })
-    await succeeds(work)
-  }
-  const lock = async (): Promise<void> => withLock(storage, name, runTask, { signal })
-  const released = lock()
-  released.then(reject, reject)
-  const { work } = await withTimeout(maxWaitMs, started).catch((error) => {
+  let work: Promise<T> | undefined
+  let released = Promise.resolve()
+  const started = new Promise<void>((resolve, reject) => {
+    const runTask = async (): Promise<void> => {
+      // A storage that ignores the signal must not run a task after its caller gave up.
+      if (signal.aborted) return
+      work = task()
+      resolve()
+      await succeeds(work)
+    }
+    const lock = async (): Promise<void> => withLock(storage, name, runTask, { signal })
+    released = lock()
+    released.then(reject, reject)
+  })
+  await withTimeout(maxWaitMs, started).catch((error) => {
     waiting.abort()
     throw isAgentAuthError(error) && error.code === 'timeout' ? timedOut() : storageErrorOf(error)
   })
-  await succeeds(work)
+  const done = work as unknown as Promise<T>
+  await succeeds(done)
   // The result counts even if the lock is lost, or never released.
   await succeeds(withTimeout(maxStorageOperationMs, released))
-  return work
+  return done
 }

@@ -88,11 +88,13 @@ export function tokenError(
   })
   const { status } = result
   if (outcome === 'terminal' || outcome === 'config') return new AgentAuthError(code, message, { status, details })
-  if (grant === 'refresh_token' || outcome === 'not_sent')
-    return new AgentAuthError(code, `${message} Try again.`, { retryable: true, status, details })
   // A code that was sent counts as used, so that only a new login can help.
-  const interrupted = code === 'response_too_large' ? code : 'exchange_interrupted'
-  return new AgentAuthError(interrupted, `${message} Start the login again.`, { status, details })
+  const retryable = grant === 'refresh_token' || outcome === 'not_sent'
+  return new AgentAuthError(
+    retryable || code === 'response_too_large' ? code : 'exchange_interrupted',
+    `${message} ${retryable ? 'Try again.' : 'Start the login again.'}`,
+    { retryable, status, details },
+  )
 }
 
 /** Returns the code and the first sentences of the message for a request whose response was not read. */
@@ -112,23 +114,17 @@ function verdictOnResponse(
   origin: string,
 ): [AgentAuthErrorCode, message: string] {
   const remedy = remedyFor(error)
-  const reply = moved ? 'redirected' : `responded with ${status}`
-  const what = `The token endpoint ${reply}${remedy ? ` ${error}` : ''}.`
-  if (outcome === 'terminal') return ['grant_rejected', `${what} The user must sign in again.`]
+  const what = `${origin} ${moved ? 'redirected' : `responded with ${status}${remedy ? ` ${error}` : ''}`}`
+  if (outcome === 'terminal') return ['grant_rejected', `${what}. The user must sign in again.`]
   if (outcome === 'foreign')
-    return [
-      'temporarily_unavailable',
-      `${origin} ${reply} and no JSON. ${checkAddress} This network may require a sign-in.`,
-    ]
+    return ['temporarily_unavailable', `${what} and no JSON. ${checkAddress} This network may require a sign-in.`]
   if (outcome !== 'config')
-    return status < 300
-      ? ['response_invalid', `The token endpoint ${reply} and no usable token.`]
-      : ['temporarily_unavailable', what]
+    return status < 300 ? ['response_invalid', `${what} and no usable token.`] : ['temporarily_unavailable', `${what}.`]
   // A shown code means that the service refused the client, and so does a 402 or 403 without one. A 400 or 401 without a shown code
   // had one that is not shown, and means the same. Any other status means a wrong address.
   return error || (status >= 400 && status <= 403)
-    ? ['client_rejected', `${what} ${remedy ?? remedyFor('invalid_client')}`]
-    : ['config_invalid', `${origin} ${reply}. ${checkAddress}`]
+    ? ['client_rejected', `${what}. ${remedy ?? remedyFor('invalid_client')}`]
+    : ['config_invalid', `${what}. ${checkAddress}`]
 }
 
 /** Returns the `error` of a response. Text of another form could be an echo of what was sent. */

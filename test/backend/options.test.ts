@@ -60,7 +60,7 @@ describe('the options of a backend', () => {
     ['proxyHeaders', { proxyHeaders: { requests: ['x-a'] } }, 'requests is not an option of proxyHeaders'],
     ['proxyHeaders', { proxyHeaders: { request: 'x-a' } }, 'proxyHeaders.request must be a list'],
     ['secrets', { secrets: 'x'.repeat(64) }, 'secrets must be a list'],
-    ['sessions', { sessions: new Map() }, 'sessions must be an object with getItem, setItem and removeItem.'],
+    ['sessions', { sessions: new Map() }, 'sessions must be an object with getItem, setItem, removeItem.'],
     [
       'sessions',
       { sessions: { ...memoryStorage(), [Symbol.toStringTag]: 'Storage' } },

@@ -93,12 +93,6 @@ describe('randomness and PKCE', () => {
     expect(calls).toEqual([])
   })
 
-  it('the message names the origin that is not secure', async () => {
-    vi.stubGlobal('crypto', { getRandomValues: (array: Uint8Array) => array })
-    vi.stubGlobal('location', { origin: 'http://staging.lan' })
-    expect((await failure(startLogin(configWith()))).message).toContain('http://staging.lan')
-  })
-
   it('the verifier is in the body of one token request, in the record to keep, and nowhere else', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const events: unknown[] = []

@@ -130,10 +130,3 @@ test('an error of the program in a pending write, for which no caller waits, is 
   await flush()
   expect(here.eventsOf('storage_degraded').map(({ reason }) => reason)).toEqual(['write_failed'])
 })
-
-test('a key with half of a surrogate pair is config_invalid', () => {
-  const { realm } = sessionRig()
-  for (const key of ['\ud800', 'x\udfff'])
-    expect(() => realm({ key })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
-  expect(() => realm({ key: '\ud83d\ude00' })).not.toThrow()
-})

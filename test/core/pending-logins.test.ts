@@ -202,7 +202,6 @@ describe('taking', () => {
 
   it.each([
     ['getItem', 2],
-    ['removeItem', 1],
     ['setItem', 3],
   ] as const)('when %s fails, there is no token request', async (call, from) => {
     const { config, clock, finish, calls } = setUp()

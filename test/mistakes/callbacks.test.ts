@@ -17,7 +17,7 @@ it('a callback without iss says which option demands it', async () => {
   const now = { nowMs: required.clock.wallMs() }
   expect(await failure(() => readCallback(pending, callbackUrl(pending, { code: 'c' }), now))).toMatchObject({
     code: 'issuer_mismatch',
-    message: 'The callback has no iss. Check issuerParameter.',
+    message: 'The callback has another iss, or none. Check issuer and issuerParameter.',
   })
 })
 
@@ -43,7 +43,7 @@ it.each(['', '/callback', redirectUri, `${redirectUri}?tab=1`])(
     const { pending } = await startLogin(config)
     expect(await failure(() => readCallback(pending, url))).toMatchObject({
       code: 'callback_malformed',
-      message: 'The callback has no code and no state. Pass the whole URL with its query.',
+      message: 'The callback has no code and no state in its query. Pass the whole URL.',
     })
   },
 )

@@ -26,14 +26,14 @@ const searches: [name: string, search: (api: AgentApi, wrong: never) => unknown]
 it.each(searches)('%s names an unknown member of the search, and sends nothing', async (_, search) => {
   const { api, calls } = clientWith()
   const messages: [wrong: unknown, what: RegExp][] = [
-    [{ limt: 5 }, /limt is not an option of a search, which has limit, offset, search_value, filters, sort and /],
+    [{ limt: 5 }, /limt is not an option of a search, which has limit, offset, search_value, filters, sort, /],
     [{ page: 2 }, /page is not an option of a search/],
     [{ limit: '5' }, /limit and offset must be numbers/],
     [{ offset: '0' }, /limit and offset must be numbers/],
     [{ filters: { column: 'id' } }, /filters must be a list/],
     [{ sort: 'id' }, /sort needs an object/],
     [{ sort: [{ column: 'id' }] }, /sort needs an object/],
-    [{ sort: { column: 'id', order: 'desc' } }, /order is not an option of sort, which has column and desc/],
+    [{ sort: { column: 'id', order: 'desc' } }, /order is not an option of sort, which has column, desc/],
     ['text', /a search needs an object of options/],
     [null, /a search needs an object of options/],
   ]
@@ -48,7 +48,7 @@ it.each(searches)('%s names an unknown member of the search, and sends nothing',
 it('a shorthand of the other kind of rows is unknown', async () => {
   const { api, calls } = clientWith()
   expect(await failure(api.llmModels.search(untyped({ active: true })))).toMatchObject(
-    invalid('active is not an option of a search, which has limit, offset, search_value, filters, sort and provider'),
+    invalid('active is not an option of a search, which has limit, offset, search_value, filters, sort, provider'),
   )
   expect(calls).toEqual([])
 })
@@ -57,7 +57,7 @@ it('a member whose name could be a value is not quoted', async () => {
   const { api } = clientWith()
   const name = 'a-name-that-may-be-a-secret'
   expect(await failure(api.parentAgents.search(untyped({ [name]: 1 })))).toMatchObject(
-    invalid('there is an unknown option of a search'),
+    invalid('a name is not an option of a search, which has limit, offset, search_value, filters, sort, active'),
   )
 })
 

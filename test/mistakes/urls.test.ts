@@ -30,21 +30,16 @@ it.each([
   ).toEqual([{ url, authorization }])
 })
 
-it.each(['/auth/v1', '/oauth2', '/oauth', '/authorize', '/oauth2/authorize', '/auth/v1/token'])(
+it.each(['/auth/v1', '/auth/v1/token', '/tenant/auth/v1/authorize'])(
   'authUrl with the path %s of an endpoint: the endpoints would be below it',
   async (path) => {
     const authUrl = `https://auth.example.com${path}`
-    const what = `authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`
+    const what = 'authUrl must not have the path /auth/v1, which the endpoints begin with'
     expect(await failure(() => configWith({ authUrl }))).toMatchObject(invalid(what))
-    expect(await failure(() => configWith({ authUrl: `${authUrl}/`, tokenEndpoint: authUrl }))).toMatchObject(
-      invalid(what),
-    )
-    const endpoints = { authorizationEndpoint: `${authUrl}a`, tokenEndpoint: `${authUrl}t` }
-    expect(() => configWith({ authUrl, ...endpoints })).not.toThrow()
   },
 )
 
-it.each(['https://token', 'https://auth.example.com/tenant', 'https://auth.example.com/my-oauth2'])(
+it.each(['https://token', 'https://auth.example.com/tenant', 'https://auth.example.com/oauth2'])(
   'authUrl %s is fine',
   (authUrl) => {
     expect(() => configWith({ authUrl })).not.toThrow()

@@ -283,7 +283,7 @@ describe('the message of a refusal', () => {
       answerWith([400, json, { error }])
       const refused = await failure(refreshTokens(configWith(), tokensWith()))
       expect(refused.message).toBe(
-        'The token endpoint responded with 400. Developer: check clientId, clientSecret and basicEncoding.',
+        'https://auth.example.com responded with 400. Developer: check clientId, clientSecret and basicEncoding.',
       )
       expect(refused.details?.error).toBe(error)
     },

@@ -9,7 +9,7 @@ import { maxLoginMs } from '../../internal/limits.ts'
 import { throwBug } from '../../internal/timeouts.ts'
 import { present } from '../../internal/values.ts'
 import { isRecord, sessionName } from '../../session/record.ts'
-import { SessionStore } from '../../session/store.ts'
+import { sessionStore } from '../../session/store.ts'
 import { createSession } from '../../session.ts'
 import type { Tokens } from '../../tokens.ts'
 import type { BackendContext } from '../context.ts'
@@ -71,9 +71,9 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
   const { config, live, sessions, onSignedIn } = context
   const key = await sessionKey(context, sessionId)
   const name = sessionName(config, key)
-  const store = new SessionStore(sessions, name)
+  const store = sessionStore(sessions, name)
   // A lock of its own, because the sign-in takes that of the record.
-  const tokens = await new SessionStore(sessions, `${name}:login`).locked(async () => {
+  const tokens = await sessionStore(sessions, `${name}:login`).locked(async () => {
     // If the storage does not respond, this rejects before the code is used.
     if (isRecord(await store.read())) return undefined
     const granted = await exchangeCode(config, grant)

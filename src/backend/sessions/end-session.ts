@@ -3,7 +3,7 @@ import { throwBug } from '../../internal/timeouts.ts'
 import { invalid } from '../../internal/values.ts'
 import { lockTimeout } from '../../session/errors.ts'
 import { isRecord, type Stored } from '../../session/record.ts'
-import { SessionStore, tryRead } from '../../session/store.ts'
+import { sessionStore, tryRead } from '../../session/store.ts'
 import type { Session } from '../../session.ts'
 import { type LockWait, runLocked } from '../../storage/lock.ts'
 import type { BackendContext } from '../context.ts'
@@ -29,7 +29,7 @@ export async function endSession(
   await live.use(key, async ({ name, session, tokens }) => {
     // So that invented cookies cost the storage no lock and no write.
     if (await neverHadUser(session)) return
-    const store = new SessionStore(sessions, name)
+    const store = sessionStore(sessions, name)
     let stored: Stored | undefined
     let isLocked = false
     const readAndRemove = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { throwBug } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, type SessionRecord } from '../../session/record.ts'
-import { SessionStore } from '../../session/store.ts'
+import { sessionStore } from '../../session/store.ts'
 import { withLock } from '../../storage/lock.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import { causeOf } from '../error-cause.ts'
@@ -49,7 +49,7 @@ interface Validity extends RevocationTarget {
 export function validSessions(watched: LockedStorage, { endings, uses, emit, ...target }: Validity): LockedStorage {
   /** Removes the record of an ended session and revokes its refresh token. If the storage fails, the next request tries again. */
   async function removeEnded(name: string, { id }: SessionRecord): Promise<void> {
-    const store = new SessionStore(watched, name)
+    const store = sessionStore(watched, name)
     let removed: SessionRecord | undefined
     // Under the lock, because a refresh in progress may still replace the token to revoke.
     const remove = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import { attempt, checkNames } from '../../internal/values.ts'
+import { checkNames } from '../../internal/values.ts'
 import type { BrowserStorage } from '../options.ts'
 import { webLock } from './web-lock.ts'
 
@@ -26,16 +26,20 @@ export interface IndexedDbStorageOptions {
  */
 export function indexedDbStorage(options: IndexedDbStorageOptions = {}): BrowserStorage {
   const { database = 'agent-auth' } = checkNames('indexedDbStorage', options, ['database'])
-  const { open, forget } = connection(database)
+  let connection: Promise<IDBDatabase> | undefined
+  const forget = (): void => {
+    connection = undefined
+  }
   const run = async <T>(mode: IDBTransactionMode, request: (records: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
-    const begin = (at: IDBDatabase): IDBTransaction => at.transaction(store, mode, { durability: 'strict' })
-    const first = await open()
-    let transaction = attempt(() => begin(first))
-    if (!transaction) {
-      // Safari can close a connection without a `close` event, and then no transaction begins on it.
-      forget()
-      transaction = begin(await open())
+    const begin = async (): Promise<IDBTransaction> => {
+      connection ??= connect(database, forget)
+      return (await connection).transaction(store, mode, { durability: 'strict' })
     }
+    // Safari can close a connection without a `close` event, and then no transaction begins on it.
+    const transaction = await begin().catch(() => {
+      forget()
+      return begin()
+    })
     const { result } = await settled(request(transaction.objectStore(store)), transaction)
     return result
   }
@@ -56,46 +60,25 @@ export function indexedDbStorage(options: IndexedDbStorageOptions = {}): Browser
   }
 }
 
-/** Returns one connection, opened at its first use and again after the browser or another tab closed it. */
-function connection(name: string): { open(): Promise<IDBDatabase>; forget(): void } {
-  let opening: Promise<IDBDatabase> | undefined
-  const forget = (): void => {
-    opening = undefined
+/** Opens the database. Calls `closed` when the browser or another tab closes it. */
+async function connect(name: string, closed: () => void): Promise<IDBDatabase> {
+  const request = indexedDB.open(name, 1)
+  request.onupgradeneeded = () => request.result.createObjectStore(store)
+  const { result } = await settled(request, request)
+  result.onclose = closed
+  result.onversionchange = () => {
+    result.close()
+    closed()
   }
-  const connect = async (): Promise<IDBDatabase> => {
-    const request = indexedDB.open(name, 1)
-    request.onupgradeneeded = () => request.result.createObjectStore(store)
-    const { result } = await settled(request, request)
-    result.onclose = forget
-    result.onversionchange = () => {
-      result.close()
-      forget()
-    }
-    return result
-  }
-  return {
-    open() {
-      opening ??= connect().catch((error: unknown) => {
-        forget()
-        throw error
-      })
-      return opening
-    },
-    forget,
-  }
+  return result
 }
 
 /** Resolves with the request when `ending`, which is the request or its transaction, succeeds. */
 function settled<T>(request: IDBRequest<T>, ending: IDBRequest | IDBTransaction): Promise<IDBRequest<T>> {
   return new Promise((resolve, reject) => {
     const fail = (): void => reject(ending.error)
-    const handlers = {
-      oncomplete: () => resolve(request),
-      onsuccess: () => resolve(request),
-      onerror: fail,
-      onabort: fail,
-    }
-    Object.assign(ending, handlers)
+    const succeed = (): void => resolve(request)
+    Object.assign(ending, { oncomplete: succeed, onsuccess: succeed, onerror: fail, onabort: fail })
   })
 }
 

@@ -1,6 +1,5 @@
 import { isAgentAuthError } from '../../errors.ts'
 import { sleep, succeeds, withTimeout } from '../../internal/timeouts.ts'
-import { decodeRecord, isRecord, isSame, type SessionRecord } from '../../session/record.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 
@@ -22,110 +21,94 @@ export interface FallbackStorage {
   readonly storage: TokenStorage
   /** Whether records live in memory. */
   isDegraded(): boolean
-  /** Reads the storage again if records live in memory, and no user has signed in or out in this page since. */
-  tryAgain(): Promise<void>
   /** Removes the record that stays in the storage while records live in memory, so that a reload shows no earlier user. */
-  removeLeft(): void
+  removeLeft(): Promise<void>
 }
 
 type Item = string | null | undefined
 
 /**
  * A page's storage of one record, until it shows that it cannot be used; then the memory of the page, until a reload. It cannot be
- * used if the first read fails twice or hangs, and if the first sign-in is not there after its write.
+ * used if the first read fails twice or hangs, and if a sign-in cannot be written where no record was.
  */
 export function fallbackStorage(inner: TokenStorage, name: string, listeners: StorageListeners): FallbackStorage {
   const { changed, degraded, isOutdated } = listeners
   const memory = memoryStorage()
   let used = inner
-  let isWritten = false
-  /** Whether a user has signed in or out while the storage was not read. */
-  let isMemoryUsed = false
-  let hasRead = false
   let firstRead: Promise<Item> | undefined
-  let last: Item
+  /** Whether the first read has shown which storage is used. */
+  let isKnown = false
+  let hasRecord = false
+  let isLeftRemoved = false
 
   async function read(): Promise<Item> {
-    if (isOutdated && !hasRead) await inner.removeItem(name)
-    last = await inner.getItem(name)
-    hasRead = true
-    return last
+    const from = used
+    if (isOutdated && !isKnown) await from.removeItem(name)
+    const item = await from.getItem(name)
+    if (from === used) hasRecord = !!item
+    return item
   }
-  function readTwice(): Promise<Item> {
+  async function readFirst(): Promise<Item> {
     const twice = read().catch(async (error) => {
       if (isAgentAuthError(error)) throw error
       await sleep(readAgainMs)
       return read()
     })
-    return withTimeout(maxFirstUseMs, twice)
+    const item = await withTimeout(maxFirstUseMs, twice).catch((error) => fallBack('read_failed', error))
+    isKnown = true
+    return item
   }
-  function fallBack(reason: 'read_failed' | 'write_failed', error: unknown): void {
+  function fallBack(reason: 'read_failed' | 'write_failed', error: unknown): undefined {
     // A library's error, such as that of a missing key, says that the record must stay as it is.
     if (isAgentAuthError(error) && error.code !== 'timeout') throw error
-    if (used === memory) return
     used = memory
     degraded(reason)
-    if (isMemoryUsed) removeLeft()
   }
-  async function getItem(): Promise<Item> {
-    if (used === memory) return memory.getItem(name)
-    if (hasRead) return read()
-    firstRead ??= readTwice().catch((error) => {
-      fallBack('read_failed', error)
-      return memory.getItem(name)
-    })
+  function getItem(): Promise<Item> {
+    if (isKnown) return read()
+    firstRead ??= readFirst()
     return firstRead
   }
   async function write(value: string): Promise<void> {
-    if (used === inner) return isWritten ? inner.setItem(name, value) : writeFirst(value)
-    if (!isMemoryUsed) removeLeft()
-    return memory.setItem(name, value)
-  }
-  async function writeFirst(value: string): Promise<void> {
-    const record = decodeRecord(name, value) as SessionRecord
-    const writeAndRead = async (): Promise<void> => {
-      await inner.setItem(name, value)
-      if (!isSame(decodeRecord(name, await inner.getItem(name)), record)) throw new Error('not there')
-    }
     try {
-      await withTimeout(maxFirstUseMs, writeAndRead())
-      isWritten = true
+      const written = async (): Promise<void> => used.setItem(name, value)
+      await withTimeout(maxFirstUseMs, written())
     } catch (error) {
-      const stored = decodeRecord(name, last)
-      // A refresh of the record that is stored: the session keeps its tokens, and writes them later.
-      if (isRecord(stored) && stored.id === record.id) throw error
+      // The session keeps the tokens of a refresh, and writes them later.
+      if (hasRecord) throw error
       fallBack('write_failed', error)
-      await write(value)
+      await memory.setItem(name, value)
     }
+    changed()
+    // Once, because another page may use the storage later.
+    if (!isLeftRemoved) void removeLeft()
   }
-  function removeLeft(): void {
-    if (used === inner && hasRead) return
-    isMemoryUsed = true
-    // The first read may still show that the storage works.
+  async function removeLeft(): Promise<void> {
+    if (!isKnown) await succeeds(getItem())
+    if (used === inner) return
+    isLeftRemoved = true
     const remove = async (): Promise<void> => inner.removeItem(name)
-    if (used === memory) remove().then(changed, () => {})
+    if (await succeeds(remove())) changed()
   }
 
   return {
     storage: {
       getItem,
-      setItem: (_, value) => write(value).then(changed),
+      setItem: (_, value) => write(value),
       async removeItem() {
         await used.removeItem(name)
+        hasRecord = false
         changed()
       },
       ...(inner.withLock && {
         async withLock(lock, task, options) {
           // A browser that blocks the storage may block the lock as well.
-          if (!hasRead) await succeeds(getItem())
+          if (!isKnown) await succeeds(getItem())
           return (used as Required<TokenStorage>).withLock(lock, task, options)
         },
       }),
     },
     isDegraded: () => used === memory,
-    async tryAgain() {
-      if (used === memory && !isMemoryUsed && (await succeeds(readTwice())) && !isMemoryUsed) used = inner
-    },
     removeLeft,
   }
 }

@@ -65,19 +65,16 @@ export function createTabSession(
     // A sign-out before a sign-in does not concern it.
     if (sessionRef !== before) mark.wasSet()
   })
-  const { resume, signOut } = session
+  const { signOut } = session
   session.signOut = () => {
     const done = signOut()
     signedOut()
     mark.set()
     // Other tabs may each have a session of their own, so the message is sent even if the user is signed out here.
     send('signed-out')
-    records.removeLeft()
+    void records.removeLeft()
     return done
   }
-  // At once if possible, so that a call right after it waits for the read.
-  session.resume = (options) =>
-    records.isDegraded() ? records.tryAgain().then(() => resume(options)) : resume(options)
   if (untilShown() !== undefined) waitUntilShown(session)
   return { session, close }
 }

@@ -1,7 +1,7 @@
 import { generateRandomState } from 'oauth4webapi'
 import { startLogin } from '../../authorize.ts'
 import { readCallback } from '../../callback.ts'
-import { type AuthConfig, checkConfig } from '../../config.ts'
+import type { AuthConfig } from '../../config.ts'
 import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
@@ -55,7 +55,6 @@ const final: readonly AgentAuthErrorCode[] = ['login_denied', 'login_failed', 'i
  * 7.3.
  */
 export async function signInWithLoopback(config: AuthConfig, given: LoopbackOptions = {}): Promise<Tokens> {
-  checkConfig(config)
   const options = checkNames('signInWithLoopback', given, optionNames)
   const { openBrowser, timeoutMs = defaultLoopbackMs, signal } = options
   if (openBrowser !== undefined && typeof openBrowser !== 'function') invalid('openBrowser must be a function')
