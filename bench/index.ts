@@ -54,7 +54,7 @@ process.exit(figures.every(isMet) ? 0 : 1)
 /** Replaces the rows of these figures, and keeps those of other groups. */
 function writePage(): void {
   const [text = '', table = ''] = readFileSync(page, 'utf8').split(/^(?=\| \| Ours)/m)
-  const day = new Date().toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
+  const day = new Date().toISOString().slice(0, 10)
   const measured = figures.map((figure) => `| ${[...cellsOf(figure), `${day}, load ${load}`].join(' | ')} |`)
   const nameOf = (row: string): string => row.split(' | ')[0] ?? ''
   const rows = new Map([...table.split('\n').slice(2).filter(Boolean), ...measured].map((row) => [nameOf(row), row]))

@@ -1,4 +1,3 @@
-import { isAgentAuthError } from 'agent-auth'
 import { type BrowserAuth, createBrowserAuth, indexedDbStorage } from 'agent-auth/browser'
 
 export const auth: BrowserAuth = createBrowserAuth({
@@ -11,13 +10,5 @@ export const auth: BrowserAuth = createBrowserAuth({
 
 export async function start(): Promise<void> {
   const { status } = await auth.ready() // finishes a login when this page is its callback
-  if (status !== 'signed-in') return auth.signIn() // comes back to this page
-  const headers = { 'content-type': 'application/json' }
-  const body = JSON.stringify({ limit: 10, offset: 0 })
-  const response = await auth.fetch('/api/llm_models/search', { method: 'POST', headers, body })
-  document.body.textContent = await response.text()
+  if (status !== 'signed-in') await auth.signIn() // comes back to this page
 }
-
-start().catch((error: unknown) => {
-  document.body.textContent = isAgentAuthError(error) ? error.message : 'Something went wrong.'
-})

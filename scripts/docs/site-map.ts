@@ -28,7 +28,6 @@ export const siteSections: readonly SiteSection[] = [
   section('Get started', [
     'docs/README.md',
     'docs/start/try.md',
-    'docs/which.md',
     'docs/start/spa.md',
     'docs/start/react.md',
     'docs/start/frameworks.md',
@@ -51,7 +50,6 @@ export const siteSections: readonly SiteSection[] = [
     'docs/bearer.md',
     'docs/api-client.md',
     'docs/clients.md',
-    'docs/stages.md',
     'docs/testing.md',
     'docs/moving.md',
     'docs/servers.md',
