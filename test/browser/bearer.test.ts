@@ -4,9 +4,9 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { createBearerFetch } from '../../src/bearer.ts'
-import { launchChromium } from '../support/chromium.ts'
+import { sharedChromium } from '../support/chromium.ts'
 import { listen } from '../support/listen.ts'
 
 declare global {
@@ -35,14 +35,15 @@ beforeAll(async () => {
      export { createBearerFetch } from './src/bearer.ts'`,
   )
   await Promise.all([own.start(), other.start()])
-  browser = await launchChromium()
+  browser = await sharedChromium()
 })
 
 afterAll(async () => {
-  await browser?.close()
   own.close()
   other.close()
 })
+
+afterEach(() => page.close())
 
 async function open(script: 'library' | 'polyfilled'): Promise<void> {
   page = await browser.newPage()

@@ -4,17 +4,16 @@ import { createAuthConfig } from 'agent-auth'
 import { signInWithLoopback } from 'agent-auth/node'
 import { type Service, startService } from 'agent-service'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { launchChromium } from '../support/chromium.ts'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { sharedChromium } from '../support/chromium.ts'
 
 let service: Service
 let browser: Browser
 beforeAll(async () => {
   service = await startService({ dev: 'on', redirectUris: ['http://127.0.0.1/callback'] })
-  browser = await launchChromium()
+  browser = await sharedChromium()
 })
 afterAll(async () => {
-  await browser?.close()
   await service?.close()
 })
 
@@ -23,6 +22,7 @@ it('a user signs in to a command-line tool with Chromium, whose history then hol
   const clientId = clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   const ada = people.find(({ email }) => email.startsWith('ada@'))
   const page = await browser.newPage()
+  onTestFinished(() => page.close())
   const seen: string[] = []
   page.on('request', (request) => seen.push(request.url()))
   const config = createAuthConfig({ authUrl, baseUrl, clientId, redirectUri: 'http://127.0.0.1/callback' })

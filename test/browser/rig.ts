@@ -1,7 +1,7 @@
 import { type Service, type ServiceOptions, startService } from 'agent-service'
 import type { Browser, BrowserContext, Frame, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
-import { launchChromium } from '../support/chromium.ts'
+import { sharedChromium } from '../support/chromium.ts'
 import { type AppServer, serveApp } from './app-server.ts'
 import { type Kind, kinds } from './kinds.ts'
 import type {} from './page-app.ts'
@@ -23,8 +23,8 @@ export interface BrowserRig {
   readonly app: AppServer
 }
 
-/** One browser, one app and one service for the file; what a test opens is checked and closed after it. */
-export function browserRig(options: ServiceOptions = {}, launch: () => Promise<Browser> = launchChromium): BrowserRig {
+/** One app and one service for the file, and the worker's browser or one of its own; what a test opens is checked and closed after it. */
+export function browserRig(options: ServiceOptions = {}, launch?: () => Promise<Browser>): BrowserRig {
   const rig = {} as { -readonly [K in keyof BrowserRig]: BrowserRig[K] }
   const watches: Watch[] = []
   let counted = 0
@@ -33,7 +33,7 @@ export function browserRig(options: ServiceOptions = {}, launch: () => Promise<B
     rig.origin = rig.app.origin
     const redirectUris = [...kinds.map((kind) => `/${kind}`), ''].map((folder) => `${rig.origin}${folder}/callback`)
     rig.service = await startService({ dev: 'on', redirectUris, ...options })
-    rig.browser = await launch()
+    rig.browser = await (launch ?? sharedChromium)()
   })
   beforeEach(async () => {
     Object.assign(rig.app, { scripts: {}, rendered: '', before: () => {} })
@@ -45,7 +45,7 @@ export function browserRig(options: ServiceOptions = {}, launch: () => Promise<B
     for (const watch of watches.splice(0)) await watch.end()
   })
   afterAll(async () => {
-    await rig.browser?.close()
+    if (launch) await rig.browser?.close()
     await rig.service?.close()
     rig.app?.close()
   })

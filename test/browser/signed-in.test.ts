@@ -7,7 +7,7 @@ import { toNodeHandler } from 'agent-auth/backend/node'
 import { signedIn, type TestService, testService } from 'agent-auth/testing'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { launchChromium } from '../support/chromium.ts'
+import { sharedChromium } from '../support/chromium.ts'
 import { listen } from '../support/listen.ts'
 import { type AppServer, serveApp } from './app-server.ts'
 import { call, started } from './rig.ts'
@@ -20,11 +20,10 @@ beforeAll(async () => {
   const redirectUris = [`${app.origin}/memory/callback`]
   ;[service, browser] = await Promise.all([
     testService({ transport: 'loopback', service: { redirectUris } }),
-    launchChromium(),
+    sharedChromium(),
   ])
 })
 afterAll(async () => {
-  await browser?.close()
   await service?.close()
   app?.close()
 })

@@ -42,7 +42,17 @@ export interface LaunchOptions {
 /** Called with each browser that starts, before it opens a page. */
 export const launchListeners: Set<(browser: Browser) => void> = new Set()
 
-/** A real, headless Chromium. Open a context per test, and close the browser at the end of the file. */
+let shared: Promise<Browser> | undefined
+
+/** The Chromium of this worker, for all files that want no other options. It ends with the worker. Close what you open in it. */
+export async function sharedChromium(): Promise<Browser> {
+  const running = await shared?.catch(() => undefined)
+  if (running?.isConnected()) return running
+  shared = launchChromium()
+  return shared
+}
+
+/** A real, headless Chromium of your own. Open a context per test, and close the browser at the end of the file. */
 export async function launchChromium({
   build = 'quickest',
   ignoreDefaultArgs = [],

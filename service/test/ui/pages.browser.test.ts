@@ -3,7 +3,7 @@
 import { createServer } from 'node:http'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { launchChromium } from '../../../test/support/chromium.ts'
+import { sharedChromium } from '../../../test/support/chromium.ts'
 import { listen } from '../../../test/support/listen.ts'
 import type { Service } from '../../src/index.ts'
 import { authorizeUrl, clientOf, exchange, personOf } from '../support/login.ts'
@@ -25,11 +25,10 @@ let problems: string[]
 
 beforeAll(async () => {
   application = await startApplication()
-  browser = await launchChromium()
+  browser = await sharedChromium()
   service = await startService({ dev: 'on', redirectUris: [application.redirectUri] })
 })
 afterAll(async () => {
-  await browser.close()
   await service.close()
   await application.close()
 })
