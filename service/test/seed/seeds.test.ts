@@ -175,7 +175,19 @@ test('members of an agent are kept, and configs that are absent have the default
       active: false,
       llm_model: 7,
       state_function,
-      configs: { temperature: 1, max_rounds: '10', memory_expiration: { agent_ttl_days: 3, thread_ttl_hours: 24 } },
+      configs: {
+        last_agent_in_group: '',
+        max_rounds: '10',
+        temperature: 1,
+        max_messages: '50',
+        continue_with_last_agent: false,
+        memory_expiration: {
+          thread_ttl_hours: 24,
+          agent_ttl_days: 3,
+          tenant_ttl_days: 90,
+          clear_thread_on_conversation_end: false,
+        },
+      },
     },
   ])
   const token = await service.dev.mintSessionToken('mia@acme.example')
