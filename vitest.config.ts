@@ -5,9 +5,9 @@ import { isMissing, programs, skipsTests } from './test/support/programs.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 
-/** Rooms of the library whose tests need no other process than their own, without the checker of the protocol, which takes longer. */
+/** Rooms of the library whose tests need no other process than their own, without those that start the service and those that take long. */
 const unitTests = ['bearer', 'browser-entry', 'config', 'core', 'mistakes', 'session', 'storage', 'token-endpoint'].map(
-  (room) => `test/${room}/**/!(session.interleavings).test.ts`,
+  (room) => `test/${room}/**/!(claims|callbacks|*.sockets|session.interleavings).test.ts`,
 )
 
 /** Starts of the examples, whose frameworks take time. */

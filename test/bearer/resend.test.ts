@@ -8,8 +8,11 @@ import { respond, startWire, type Wire, type WireRequest } from '../support/wire
 type Call = (send: typeof fetch, url: string) => Promise<Response>
 
 /** Every byte value, so that no text decoding goes unnoticed. */
-const bytes = (size: number): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from({ length: size }, (_, index) => (index * 7) % 256)
+function bytes(size: number): Uint8Array<ArrayBuffer> {
+  const made = new Uint8Array(size)
+  for (let index = 0; index < size; index += 1) made[index] = (index * 7) % 256
+  return made
+}
 const mebibyte = 1_048_576
 const post = (body: BodyInit, more: RequestInit = {}): RequestInit => ({ method: 'POST', body, ...more })
 const streamed = (size: number): RequestInit => post(stream(size), { duplex: 'half' } as RequestInit)
