@@ -18,8 +18,8 @@ export interface ServiceContext {
   readonly journal: Journal
   readonly logins: Logins
   readonly faults: Faults
-  /** The user who signs in and approves without pages, for tests without a browser. Only the dev controls set it. */
-  readonly autoApproval: { email?: string | undefined }
+  /** The user who signs in and decides without pages, for tests without a browser. Only the dev controls set it. */
+  readonly automatic: { email?: string | undefined; decision?: 'approve' | 'deny' }
   /** The endpoints whose need of active billing was changed. Only access changes set it. */
   readonly endpointBilling: Map<EndpointId, 'needed' | 'not-needed'>
   readonly store: Store

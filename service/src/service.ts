@@ -53,6 +53,8 @@ export interface DevControls {
   journal(): JournalEntry[]
   /** Makes authorize redirect without pages, signed in and approved as this user. `undefined` turns it off. */
   autoApprove(email: string | undefined): void
+  /** Makes authorize redirect without pages with `access_denied`, as if this user had denied. `undefined` turns it off. */
+  autoDeny(email: string | undefined): void
   /** Returns the email address that `autoApprove` set, or undefined. */
   autoApproved(): string | undefined
   /** Changes which requests of the API get 403, from the next request on. Rejects with a TypeError for an unknown name. */

@@ -70,31 +70,34 @@ function refuseChallenge(query: Query, kind: ClientRecord['kind']): Refusal | un
   return isS256 ? undefined : 'invalid_request'
 }
 
-/** Returns the user of `dev.autoApprove`, if it is set and the account may sign in. */
+/** Returns the user of `dev.autoApprove` or `dev.autoDeny`, if one is set and the account may sign in. */
 async function findAutomaticAccount(c: Context<HttpEnvironment>): Promise<Account | undefined> {
-  const { autoApproval, store } = c.get('service')
-  const { email } = autoApproval
+  const { automatic, store } = c.get('service')
+  const { email } = automatic
   const account = email === undefined ? undefined : await findAccountByEmail(store.db, email)
   return account?.active ? account : undefined
 }
 
 /** Redirects to the client at once. Only the two pages are left out; the rules of the request and of approval apply. */
-async function approveAtOnce(
+async function decideAtOnce(
   c: Context<HttpEnvironment>,
   { clientId, asked, account }: { clientId: string; asked: AuthorizationRequest; account: Account },
 ): Promise<Response> {
   const service = c.get('service')
-  const { store, journal } = service
+  const { store, journal, automatic } = service
   const { redirectUri, state } = asked
+  const who = { clientId, personId: account.id, tenant: account.tenantId }
   c.set('caller', { personId: account.id })
   const client = await findApproval(store.db, clientId, account.tenantId)
-  const refusal = refusalFields(asked.refusal, client?.approval ?? 'client-inactive')
+  const denied = automatic.decision === 'deny' ? { error: 'access_denied' } : undefined
+  const refusal = refusalFields(asked.refusal, client?.approval ?? 'client-inactive') ?? denied
   if (refusal !== undefined) {
+    if (refusal === denied) journal.event('consent_denied', who)
     c.set('refusal', refusal.error)
     return sendBack(c, callbackUrl(redirectUri, refusal, state))
   }
   const code = await issueCode(service, { db: store.db, clientId, request: asked, account })
-  journal.event('consent_approved', { clientId, personId: account.id, tenant: account.tenantId })
+  journal.event('consent_approved', who)
   return sendBack(c, callbackUrl(redirectUri, { code }, state))
 }
 
@@ -135,7 +138,7 @@ async function begin(
   trace?.plain.push(asked.redirectUri)
   c.set('clientId', client.id)
   const account = await findAutomaticAccount(c)
-  if (account !== undefined) return approveAtOnce(c, { clientId: client.id, asked, account })
+  if (account !== undefined) return decideAtOnce(c, { clientId: client.id, asked, account })
   const signedIn = await readSignedIn(c)
   const carried = carriedRequest(c, client.id, asked)
   trace?.links.push(carried.id)

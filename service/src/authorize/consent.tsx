@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono'
 import type { ServiceContext } from '../context.ts'
-import { randomSecret, randomToken } from '../credentials/tokens.ts'
+import { isSecret, randomSecret, randomToken } from '../credentials/tokens.ts'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
 import type { Fields } from '../http/messages.ts'
 import { requestLimits } from '../limits.ts'
@@ -23,7 +23,6 @@ import {
   decideRequest,
   deleteOldRequests,
   findOpenRequest,
-  saveRequest,
 } from '../store/logins.ts'
 import { type Approval, findApproval, saveCode } from '../store/tokens.ts'
 import { unapprovedText } from '../token/oauth-error.ts'
@@ -115,10 +114,11 @@ export async function readRequestForm(c: Context<HttpEnvironment>): Promise<Requ
   trace?.links.push(requestField)
   const browserHash = hashToken(readCookie(c, 'browser') ?? '')
   const nowMs = clock.nowMs()
-  const stored = await findOpenRequest(store.db, { idHash: hashToken(requestField), browserHash, nowMs })
-  if (stored !== undefined) {
-    c.set('clientId', stored.clientId)
-    return { requestField, id: requestField, request: stored, kept: 'in-database', get }
+  if (isSecret(requestField)) {
+    const request = await findOpenRequest(store.db, { idHash: hashToken(requestField), browserHash, nowMs })
+    if (request === undefined) return showTooOld(c)
+    c.set('clientId', request.clientId)
+    return { requestField, id: requestField, request, kept: 'in-database', get }
   }
   const decrypted = await decryptRequest(c.get('service'), requestField)
   const isOpen = decrypted?.browserHash === browserHash && decrypted.expiresMs > nowMs
@@ -198,7 +198,7 @@ interface Asking extends Pick<RequestForm, 'id' | 'request' | 'kept'> {
 
 /**
  * Shows the consent page, or sends the request's error back now that the user is signed in. It asks at every
- * login, also after an earlier approval (A-04). Only `dev.autoApprove` leaves the pages out.
+ * login, also after an earlier approval (A-04). Only `dev.autoApprove` and `dev.autoDeny` leave the pages out.
  * A user of an approved tenant may approve with any permissions: only each call of the API checks `api.access`,
  * and neither this page nor the token endpoint does.
  */
@@ -210,10 +210,9 @@ export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): P
   if (client === undefined) return showTooOld(c)
   const refusal = refusalFields(request.refusal, client.approval)
   if (refusal !== undefined) return refuse(c, asking, refusal)
-  if (kept === 'on-page') await saveRequest(store.db, request)
   const token = randomSecret()
-  const consent = { idHash: request.idHash, sessionHash, consentHash: hashToken(token) }
-  if ((await bindConsent(store.db, consent)) === 'decided') return showTooOld(c)
+  const bound = await bindConsent(store.db, request, { kept, sessionHash, consentHash: hashToken(token) })
+  if (bound === 'decided') return showTooOld(c)
   await deleteOldRequests(store.db, { sessionHash, keptIdHash: request.idHash })
   return showConsent(c, { request: id, token, clientName: client.name, account, redirectUri: request.redirectUri })
 }
@@ -226,9 +225,7 @@ async function refuse(
 ): Promise<Response> {
   c.set('refusal', refusal.error)
   const { store, clock } = c.get('service')
-  if (kept === 'in-database') {
-    await transact(store.db, (tx) => closeRequest(tx, request.idHash, clock.nowMs()))
-  }
+  if (kept === 'in-database') await closeRequest(store.db, request, clock.nowMs())
   const url = callbackUrl(request.redirectUri, refusal, request.state)
   return from === 'sign-in form' ? showContinue(c, url) : sendBack(c, url)
 }
@@ -278,7 +275,7 @@ function decide(
   c: Context<HttpEnvironment>,
   { tx, form, signedIn }: { tx: Db; form: RequestForm; signedIn: SignedIn },
 ): Promise<'decided' | 'refused'> {
-  return decideRequest(tx, {
+  return decideRequest(tx, form.request.carried, {
     idHash: form.request.idHash,
     sessionHash: signedIn.sessionHash,
     consentHash: hashToken(form.get('token') ?? ''),

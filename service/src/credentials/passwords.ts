@@ -1,7 +1,7 @@
 import { randomBytes, scrypt } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { credentialLimits } from '../limits.ts'
-import { keyedHash, randomSecret, sameText } from './tokens.ts'
+import { isSecret, keyedHash, randomSecret, sameText } from './tokens.ts'
 
 /** One bounded line for slow hashes, each of which takes a third of a second of a processor. */
 interface HashLine {
@@ -73,8 +73,6 @@ export interface Passwords {
 const cost = { N: 2 ** 17, r: 8, p: 1 } as const
 const scryptPrefix = `scrypt$${cost.N}$${cost.r}$${cost.p}$`
 const keyedPrefix = 'hmac-sha256$'
-/** The form of `randomSecret`, which no user chooses by chance. */
-const generated = /^[A-Za-z0-9_-]{43}$/
 
 interface PasswordOptions {
   scheme: PasswordScheme
@@ -103,7 +101,7 @@ export function createPasswords({ scheme, key, derive = deriveByScrypt }: Passwo
   }
   return {
     async hash(password) {
-      if (scheme === 'keyed' && generated.test(password)) return keyedPrefix + keyedHash(key, password)
+      if (scheme === 'keyed' && isSecret(password)) return keyedPrefix + keyedHash(key, password)
       const salt = randomSalt()
       return `${scryptPrefix}${salt}$${await line.run('kept', () => derive(password, salt, cost))}`
     },

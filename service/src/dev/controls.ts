@@ -100,8 +100,11 @@ export function unknownAccountText(emails: readonly string[]): string {
 }
 
 /** Makes the dev controls. Only they issue user session tokens. */
-export function createDevControls(service: ServiceContext, world: () => World): Omit<DevControls, 'autoApprove'> {
-  const { clock, store, journal, logins, throttles, faults, autoApproval, endpointBilling, config } = service
+export function createDevControls(
+  service: ServiceContext,
+  world: () => World,
+): Omit<DevControls, 'autoApprove' | 'autoDeny'> {
+  const { clock, store, journal, logins, throttles, faults, automatic, endpointBilling, config } = service
   /** Locks first, because an update does not see the rows that a refresh or a redemption inserts at the same time. */
   function onEveryAuthorization(change: (tx: Db) => Promise<unknown>): Promise<void> {
     const locked = async (tx: Db): Promise<void> => {
@@ -136,14 +139,14 @@ export function createDevControls(service: ServiceContext, world: () => World): 
     clearFaults: () => faults.clear(),
     faults: () => faults.list(),
     setAccess: (change) => setAccess(service, change),
-    autoApproved: () => autoApproval.email,
+    autoApproved: () => (automatic.decision === 'approve' ? automatic.email : undefined),
     // Everything that is stored or remembered, also sign-ins, tokens and throttles. The clock stays where it is.
     async reset() {
       await fillDatabase(service, world(), 'replace')
       journal.clear()
       logins.clear()
       faults.clear()
-      autoApproval.email = undefined
+      automatic.email = undefined
       endpointBilling.clear()
       await applyEndpointBilling(service)
       await setAccess(service, config.access)

@@ -129,14 +129,15 @@ function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions)
       return refuse(c, typeof email === 'string' ? unknownAccount() : 'send {"email": "…"} of an account')
     return c.json({ token: await dev.mintSessionToken(person.email) })
   })
-  app.post('/auto-approve', async (c) => {
-    const email = emailIn(await readJson(c))
-    const person = personNamed(email)
-    if (person === undefined && email !== null)
-      return refuse(c, typeof email === 'string' ? unknownAccount() : 'send {"email": "…"} of an account, or null')
-    dev.autoApprove(person?.email)
-    return c.json({ nowMs: dev.nowMs() })
-  })
+  for (const control of ['autoApprove', 'autoDeny'] as const)
+    app.post(control === 'autoDeny' ? '/auto-deny' : '/auto-approve', async (c) => {
+      const email = emailIn(await readJson(c))
+      const person = personNamed(email)
+      if (person === undefined && email !== null)
+        return refuse(c, typeof email === 'string' ? unknownAccount() : 'send {"email": "…"} of an account, or null')
+      dev[control](person?.email)
+      return c.json({ nowMs: dev.nowMs() })
+    })
 }
 
 function serveAccess(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {

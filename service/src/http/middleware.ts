@@ -83,8 +83,8 @@ export function cors(methods: string): MiddlewareHandler<HttpEnvironment> {
     if (c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined) {
       return preflight(c, methods)
     }
+    c.header('Vary', 'Origin')
     await next()
-    c.res.headers.append('Vary', 'Origin')
     const origin = c.req.header('origin')
     if (origin === undefined || !(await mayRead(c, origin))) return
     c.res.headers.set('Access-Control-Allow-Origin', origin)

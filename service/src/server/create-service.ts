@@ -76,6 +76,16 @@ async function addParts(context: ServiceContext, worlds: Worlds): Promise<Assemb
     world ??= worlds.make(context.clock.nowMs())
     return world
   })
+  function decideAlways(email: string | undefined, decision: 'approve' | 'deny'): void {
+    if (email !== undefined && typeof email !== 'string')
+      throw new TypeError(
+        `auto${decision === 'deny' ? 'Deny' : 'Approve'} needs an email address as text, or undefined`,
+      )
+    const wanted = email?.toLowerCase()
+    const emails = roster.people.map((person) => person.email)
+    if (wanted !== undefined && !emails.includes(wanted)) throw new Error(unknownAccountText(emails))
+    Object.assign(context.automatic, { email: wanted, decision })
+  }
   const dev: DevControls = {
     ...controls,
     async reset() {
@@ -86,14 +96,8 @@ async function addParts(context: ServiceContext, worlds: Worlds): Promise<Assemb
       await controls.setAccess(change)
       roster = await readRoster(store.db, world)
     },
-    autoApprove(email: string | undefined) {
-      if (email !== undefined && typeof email !== 'string')
-        throw new TypeError('autoApprove needs an email address as text, or undefined')
-      const wanted = email?.toLowerCase()
-      const emails = roster.people.map((person) => person.email)
-      if (wanted !== undefined && !emails.includes(wanted)) throw new Error(unknownAccountText(emails))
-      context.autoApproval.email = wanted
-    },
+    autoApprove: (email) => decideAlways(email, 'approve'),
+    autoDeny: (email) => decideAlways(email, 'deny'),
   }
   const authApp = createAuthApp(context)
   const { authUrl, baseUrl } = config
@@ -139,7 +143,7 @@ async function createContext(config: ServiceConfig, hashKey: string | undefined)
     journal: createJournal(clock, telemetry.event),
     logins: createLogins(clock),
     faults: createFaults(),
-    autoApproval: {},
+    automatic: {},
     endpointBilling: new Map(),
     passwords,
     throttles: createThrottles(clock),

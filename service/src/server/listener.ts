@@ -173,9 +173,8 @@ export function listen(
       maxHeaderSize: own.maxHeaderBytes,
     },
   }) as Server
-  server.maxConnections = own.maxConnections
   closeStalled(server, own.stalledResponseMs)
-  const busy = closeGently(server)
+  const busy = watchConnections(server, own.maxConnections)
   async function respond(request: Request, env: NodeEnvironment): Promise<Response> {
     if (hostsOf(env) > 1) return new Response(null, { status: 400, headers: { Connection: 'close' } })
     busy(env.outgoing)
@@ -214,14 +213,26 @@ function closeStalled(server: Server, stalledResponseMs: number): void {
 }
 
 /**
- * Lets `server.close()` send whole responses: it closes each connection once its responses have been sent. Node's own function counts a
- * response as sent once it is written, and would cut it off. Returns the function that tells of a request in progress.
+ * Knows the connections without a request. If all places are taken, the one that has waited longest makes room, so that silent connections
+ * of one client do not keep others out. `server.close()` sends whole responses: it closes each connection once its responses have been
+ * sent. Node's own function counts a response as sent once it is written, and would cut it off. Returns the function that tells of a
+ * request in progress.
  */
-function closeGently(server: Server): (outgoing: ServerResponse) => void {
+function watchConnections(server: Server, most: number): (outgoing: ServerResponse) => void {
   const idle = new Set<Socket>()
+  let open = 0
   server.on('connection', (socket: Socket) => {
+    open += 1
     idle.add(socket)
-    socket.once('close', () => idle.delete(socket))
+    if (open > most) {
+      const [longest = socket] = idle
+      idle.delete(longest)
+      longest.destroy()
+    }
+    socket.once('close', () => {
+      open -= 1
+      idle.delete(socket)
+    })
   })
   server.closeIdleConnections = () => {
     for (const socket of idle) socket.destroySoon()

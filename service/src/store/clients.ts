@@ -33,10 +33,13 @@ function clientOf(row: ClientRow): ClientRecord {
   return { id: row.id, tenantId: row.tenant_id, name: row.name, kind: row.kind, active: row.active === 1 }
 }
 
+const registeredClient = prepare((db, { id }: Slots<{ id: string }>) =>
+  selectRegisteredClients(db).where('clients.id', '=', id),
+)
+
 /** Finds a client with its redirect URIs. Most requests need only the client (`findClient`). */
 export async function findRegisteredClient(db: Db, clientId: string): Promise<RegisteredClient | undefined> {
-  const found = await findClient(db, clientId)
-  return found === undefined ? undefined : { ...found, redirectUris: await findRedirectUris(db, clientId) }
+  return registeredClientsOf(await registeredClient.all(db, { id: lookupText(clientId) }))[0]
 }
 
 const secretHashes = prepare((db, { clientId, nowMs }: Slots<{ clientId: string; nowMs: number }>) =>

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   type AliasableExpression,
   type Compilable,
@@ -37,7 +37,7 @@ export function opaqueDatabase(database: RawDatabase): Db {
 
 /** Returns what the database keeps of a token or an id. It is enough for 256 random bits, which cannot be guessed. */
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('base64url')
+  return hash('sha256', token, 'base64url')
 }
 
 /** What differs between database engines. No file outside of this folder asks which one is in use. */

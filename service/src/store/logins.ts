@@ -1,7 +1,7 @@
-import type { InferResult } from 'kysely'
+import type { ExpressionBuilder, InferResult } from 'kysely'
 import { lifetimes, limits, storeLimits } from '../limits.ts'
 import { type Db, lookupText, partsOf, prepare, type RawDatabase, rawDatabase, type Slots } from './database.ts'
-import type { Flag } from './schema.ts'
+import type { Flag, Tables } from './schema.ts'
 
 /** A user of the service, with tenant and permissions. The table is called `people`. */
 export interface Account {
@@ -179,7 +179,13 @@ export interface AuthorizationRequestRow {
   carried: Flag
 }
 
-export const saveRequest = prepare((db, request: Slots<AuthorizationRequestRow>) =>
+interface Consent {
+  idHash: string
+  sessionHash: string
+  consentHash: string
+}
+
+const save = prepare((db, request: Slots<AuthorizationRequestRow & Consent>) =>
   db
     .insertInto('authorization_requests')
     .values({
@@ -192,14 +198,41 @@ export const saveRequest = prepare((db, request: Slots<AuthorizationRequestRow>)
       code_challenge: request.codeChallenge,
       refusal: request.refusal,
       session_hash: request.sessionHash,
-      consent_hash: null,
+      consent_hash: request.consentHash,
       expires_ms: request.expiresMs,
       decided_ms: null,
       carried: request.carried,
     })
     // A browser can submit the same sign-in form twice. If the request was decided in between, its row stays as it is.
-    .onConflict((conflict) => conflict.column('id_hash').doNothing()),
-).run
+    .onConflict((conflict) =>
+      conflict
+        .column('id_hash')
+        .doUpdateSet({ session_hash: request.sessionHash, consent_hash: request.consentHash })
+        .where('authorization_requests.decided_ms', 'is', null),
+    ),
+)
+
+const bind = prepare((db, { idHash, sessionHash, consentHash }: Slots<Consent>) =>
+  db
+    .updateTable('authorization_requests')
+    .set({ session_hash: sessionHash, consent_hash: consentHash })
+    .where('id_hash', '=', idHash)
+    .where('decided_ms', 'is', null),
+)
+
+/**
+ * Ties the request to a sign-in session and to the one token that its consent form carries, unless it was decided. A request that is only
+ * on the page is stored.
+ */
+export async function bindConsent(
+  db: Db,
+  request: AuthorizationRequestRow,
+  { kept, ...session }: Omit<Consent, 'idHash'> & { kept: 'in-database' | 'on-page' },
+): Promise<'bound' | 'decided'> {
+  const consent = { ...session, idHash: request.idHash }
+  const rows = kept === 'on-page' ? await save.run(db, { ...request, ...consent }) : await bind.run(db, consent)
+  return rows === 1 ? 'bound' : 'decided'
+}
 
 interface OldRequests {
   sessionHash: string
@@ -251,56 +284,49 @@ export const findOpenRequest = prepare((db, { idHash, browserHash, nowMs }: Slot
     .where('expires_ms', '>', nowMs),
 ).first
 
-interface Consent {
-  idHash: string
-  sessionHash: string
-  consentHash: string
-}
-
-const bind = prepare((db, { idHash, sessionHash, consentHash }: Slots<Consent>) =>
-  db
-    .updateTable('authorization_requests')
-    .set({ session_hash: sessionHash, consent_hash: consentHash })
-    .where('id_hash', '=', idHash)
-    .where('decided_ms', 'is', null),
-)
-
-/** Ties the request to a sign-in session and to the one token that its consent form carries, unless it was decided. */
-export async function bindConsent(db: Db, consent: Consent): Promise<'bound' | 'decided'> {
-  return (await bind.run(db, consent)) === 1 ? 'bound' : 'decided'
-}
-
 /** The columns that a decision erases. If a sign-in page carries the request, the rest of its row shows that it was decided. */
 const blank = { redirect_uri: '', scope: '', state: null, code_challenge: null, session_hash: null, consent_hash: null }
 
-const decide = prepare((db, { idHash, sessionHash, consentHash, nowMs }: Slots<Consent & { nowMs: number }>) =>
-  db
-    .updateTable('authorization_requests')
-    .set({ ...blank, decided_ms: nowMs })
-    .where('id_hash', '=', idHash)
-    .where('session_hash', '=', sessionHash)
-    .where('consent_hash', '=', consentHash)
-    .where('decided_ms', 'is', null)
-    .where('expires_ms', '>', nowMs),
+interface Decision extends Consent {
+  nowMs: number
+}
+
+function isOpen({ idHash, sessionHash, consentHash, nowMs }: Slots<Decision>) {
+  return (row: ExpressionBuilder<Tables, 'authorization_requests'>) =>
+    row.and([
+      row('id_hash', '=', idHash),
+      row('session_hash', '=', sessionHash),
+      row('consent_hash', '=', consentHash),
+      row('decided_ms', 'is', null),
+      row('expires_ms', '>', nowMs),
+    ])
+}
+
+const deleteOpen = prepare((db, decision: Slots<Decision>) =>
+  db.deleteFrom('authorization_requests').where(isOpen(decision)),
 )
 
-const deleteUncarried = prepare((db, { idHash }: Slots<{ idHash: string }>) =>
-  db.deleteFrom('authorization_requests').where('id_hash', '=', idHash).where('carried', '=', 0),
+const blankOpen = prepare((db, decision: Slots<Decision>) =>
+  db
+    .updateTable('authorization_requests')
+    .set({ ...blank, decided_ms: decision.nowMs })
+    .where(isOpen(decision)),
 )
 
 /**
  * Decides the request once: of several decisions only the first finds it open (S-014). Takes an open transaction. The
  * row is deleted, unless a sign-in page carries the request and could have it stored and decided again.
  */
-export async function decideRequest(tx: Db, consent: Consent & { nowMs: number }): Promise<'decided' | 'refused'> {
-  if ((await decide.run(tx, consent)) !== 1) return 'refused'
-  await deleteUncarried.run(tx, consent)
-  return 'decided'
+export async function decideRequest(tx: Db, carried: Flag, decision: Decision): Promise<'decided' | 'refused'> {
+  const taken = carried === 1 ? blankOpen : deleteOpen
+  return (await taken.run(tx, decision)) === 1 ? 'decided' : 'refused'
 }
 
 /** Ends a request that was answered with an error before the user was asked. */
-export async function closeRequest(tx: Db, idHash: string, nowMs: number): Promise<void> {
-  const closed = { ...blank, decided_ms: nowMs }
-  await rawDatabase(tx).updateTable('authorization_requests').set(closed).where('id_hash', '=', idHash).execute()
-  await deleteUncarried.run(tx, { idHash })
+export async function closeRequest(db: Db, { idHash, carried }: AuthorizationRequestRow, nowMs: number): Promise<void> {
+  const requests = rawDatabase(db)
+  const values = { ...blank, decided_ms: nowMs }
+  await (carried === 1
+    ? requests.updateTable('authorization_requests').set(values).where('id_hash', '=', idHash).execute()
+    : requests.deleteFrom('authorization_requests').where('id_hash', '=', idHash).execute())
 }

@@ -3,7 +3,9 @@ import { DEFAULT_MIGRATION_TABLE, Kysely, type Migration, Migrator, sql } from '
 import { storeLimits } from '../limits.ts'
 import { type Db, opaqueDatabase, type RawDatabase, rawDatabase, type StoreEngine } from './database.ts'
 import { databaseFailureOf, isMissingTable } from './failures.ts'
+import { libsqlEngine } from './libsql.ts'
 import { createFirstTables } from './migrations/001-first-tables.ts'
+import { postgresEngine } from './postgres.ts'
 import type { Tables } from './schema.ts'
 
 /** The URL or the file of the database. Without both, the data stays in memory. */
@@ -12,11 +14,8 @@ export interface StoreLocation {
   readonly dataFile: string | undefined
 }
 
-/** Loads only the module of the engine that is used, because loading modules takes most of a start. The bundled command
- * has both in one file. */
-export async function openEngine({ databaseUrl, dataFile }: StoreLocation): Promise<StoreEngine> {
-  if (databaseUrl === undefined) return (await import('./libsql.ts')).libsqlEngine(dataFile)
-  return (await import('./postgres.ts')).postgresEngine(databaseUrl)
+export function openEngine({ databaseUrl, dataFile }: StoreLocation): StoreEngine {
+  return databaseUrl === undefined ? libsqlEngine(dataFile) : postgresEngine(databaseUrl)
 }
 
 export type MissingPart = 'database' | 'migrations'
@@ -64,6 +63,16 @@ export async function migrate(
     if (!isMigratedElsewhere(error) || performance.now() > giveUpAtMs)
       throw new Error('the database could not be brought up to date', { cause: error })
     await sleep(storeLimits.migrationPauseMs)
+  }
+}
+
+/** Creates the tables of a database in memory, which is empty. The `Migrator` would ask it a dozen times what it holds. */
+async function createTables(db: RawDatabase, known: Record<string, Migration>): Promise<void> {
+  const done = sql.table(DEFAULT_MIGRATION_TABLE)
+  await sql`create table ${done} (name text primary key, timestamp text)`.execute(db)
+  for (const [name, { up }] of Object.entries(known)) {
+    await up(db)
+    await sql`insert into ${done} (name) values (${name})`.execute(db)
   }
 }
 
@@ -132,12 +141,13 @@ export interface Store {
  * empty database. After a migration, a running older service reports `migrations` in /readyz.
  */
 export async function openStore(location: StoreLocation, opening: Opening = { migrations: 'run' }): Promise<Store> {
-  const engine = await openEngine(location)
+  const engine = openEngine(location)
   const raw = new Kysely<Tables>({ dialect: engine.kyselyDialect })
   const db = opaqueDatabase(raw)
   const known = migrationsFor(engine)
   try {
-    await migrate(raw, known, opening)
+    const isInMemory = location.databaseUrl === undefined && location.dataFile === undefined
+    await (isInMemory ? createTables(raw, known) : migrate(raw, known, opening))
   } catch (error) {
     await raw.destroy()
     throw error

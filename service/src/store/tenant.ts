@@ -37,28 +37,30 @@ type SearchedTable = 'parent_agents' | 'llm_models'
 type Condition = ExpressionWrapper<Tables, SearchedTable, SqlBool>
 
 /**
- * Finds the ids of one page and the count of all hits, both of one moment, by scans of the rows of one tenant. Without an order, or among
- * equals, rows come by id.
+ * Finds the ids of one page and the count of all hits by one scan of the rows of one tenant. Without an order, or among equals, rows come
+ * by id.
  */
-function searchTenant<Column extends string>(
+async function searchTenant<Column extends string>(
   db: RawDatabase,
   { table, tenantId, search }: { table: SearchedTable; tenantId: string; search: Search<Column> },
 ): Promise<Found<number>> {
   const { searchValue, filter, sort, limit, offset } = search
-  const snapshot = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  return snapshot.execute(async (tx) => {
-    const hits = tx
-      .selectFrom(table)
-      .where('tenant_id', '=', tenantId)
-      .where((where) => conditionOf(where, filter))
-      // The text is last, because it costs most.
-      .$if(searchValue !== undefined, (rows) => rows.where(positionOf(searchValue ?? '', tx), '>', 0))
-    const count = await countOf(hits)
-    if (count <= offset) return { rows: [], count }
-    const page = sort.reduce((rows, { column, direction }) => rows.orderBy(columnOf(column), direction), hits)
-    const rows = await page.select('id').orderBy('id').limit(limit).offset(offset).execute()
-    return { rows: rows.map(({ id }) => id), count }
-  })
+  const hits = db
+    .selectFrom(table)
+    .where('tenant_id', '=', tenantId)
+    .where((where) => conditionOf(where, filter))
+    // The text is last, because it costs most.
+    .$if(searchValue !== undefined, (rows) => rows.where(positionOf(searchValue ?? '', db), '>', 0))
+  const sorted = sort.reduce((rows, { column, direction }) => rows.orderBy(columnOf(column), direction), hits)
+  const page = await sorted
+    .select(['id', (select) => select.fn.countAll<number>().over().as('count')])
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  // A page beyond the last hit has no row that could hold the count.
+  const count = page[0]?.count ?? (offset === 0 ? 0 : await countOf(hits))
+  return { rows: page.map(({ id }) => id), count }
 }
 
 async function countOf(rows: SelectQueryBuilder<Tables, SearchedTable, object>): Promise<number> {

@@ -1,4 +1,4 @@
-import { type Db, prepare, queryTraitsOf, rawDatabase, type Slots } from './database.ts'
+import { type Db, prepare, queryTraitsOf, type RawDatabase, rawDatabase, type Slots } from './database.ts'
 import type { Flag } from './schema.ts'
 
 /** The reason why a client may not act for a tenant. */
@@ -52,6 +52,12 @@ type TokenEligibility = { email: string; name: string; permissions: string[] } |
 /** `account-inactive` also covers a user who moved to another tenant, and a user of an inactive tenant. */
 type Ineligible = 'account-inactive' | ClientRefusal
 
+const eligibilityColumns = [
+  ...(['people.tenant_id', 'people.email', 'people.name', 'people.permissions', 'people.active'] as const),
+  ...(['tenants.active as tenant_active', 'clients.active as client_active'] as const),
+  ...(['approval.active as approved', 'approval.surfaces'] as const),
+]
+
 const eligibility = prepare((db, { clientId, personId, tenantId }: Slots<Parties>) =>
   db
     .selectFrom('people')
@@ -60,24 +66,32 @@ const eligibility = prepare((db, { clientId, personId, tenantId }: Slots<Parties
     .leftJoin('client_approvals as approval', (join) =>
       join.onRef('approval.client_id', '=', 'clients.id').on('approval.tenant_id', '=', tenantId),
     )
-    .select(['people.tenant_id', 'people.email', 'people.name', 'people.permissions'])
-    .select(['people.active', 'tenants.active as tenant_active'])
-    .select(['clients.active as client_active', 'approval.active as approved', 'approval.surfaces'])
+    .select(eligibilityColumns)
     .where('people.id', '=', personId),
 )
 
-/**
- * Reads user, tenant, client and approval in one query, because every redemption and every refresh needs them. A user that is gone counts
- * before the approval, and an inactive one after it.
- */
-export async function findEligibility(db: Db, parties: Parties): Promise<TokenEligibility> {
-  const row = await eligibility.first(db, parties)
-  if (row === undefined) return 'account-inactive'
+interface EligibilityColumns extends ApprovalColumns {
+  tenant_id: string
+  email: string
+  name: string
+  permissions: string
+  active: Flag
+  tenant_active: Flag
+}
+
+/** A user that is gone counts before the approval, and an inactive one after it. */
+function eligibilityOf(row: EligibilityColumns, tenantId: string): TokenEligibility {
   const approval = approvalOf(row)
   if (approval !== 'approved') return approval
-  const isActive = row.active === 1 && row.tenant_active === 1 && row.tenant_id === parties.tenantId
+  const isActive = row.active === 1 && row.tenant_active === 1 && row.tenant_id === tenantId
   const { email, name } = row
   return isActive ? { email, name, permissions: JSON.parse(row.permissions) } : 'account-inactive'
+}
+
+/** Reads user, tenant, client and approval in one query. */
+export async function findEligibility(db: Db, parties: Parties): Promise<TokenEligibility> {
+  const row = await eligibility.first(db, parties)
+  return row === undefined ? 'account-inactive' : eligibilityOf(row, parties.tenantId)
 }
 
 interface NewCode {
@@ -196,6 +210,7 @@ export interface RefreshToken {
 export interface UnrevokedRefreshToken {
   token: RefreshToken
   authorization: Authorization
+  eligibility: TokenEligibility
 }
 
 interface PresentedRefreshToken {
@@ -204,10 +219,22 @@ interface PresentedRefreshToken {
   nowMs: number
 }
 
+/** Authorizations with their parties. */
+function selectGrants(db: RawDatabase) {
+  return db
+    .selectFrom('grants')
+    .innerJoin('people', 'people.id', 'grants.person_id')
+    .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
+    .innerJoin('clients', 'clients.id', 'grants.client_id')
+    .leftJoin('client_approvals as approval', (join) =>
+      join.onRef('approval.client_id', '=', 'grants.client_id').onRef('approval.tenant_id', '=', 'grants.tenant_id'),
+    )
+}
+
 const unrevokedRefreshToken = prepare((db, { hash, clientId, nowMs }: Slots<PresentedRefreshToken>) =>
-  db
-    .selectFrom('refresh_tokens as token')
-    .innerJoin('grants', 'grants.id', 'token.grant_id')
+  selectGrants(db)
+    .innerJoin('refresh_tokens as token', 'token.grant_id', 'grants.id')
+    .select(eligibilityColumns)
     .select(['grants.id', 'grants.person_id as personId', 'grants.tenant_id as tenantId', 'grants.scope'])
     .select(['grants.expires_ms as expiresMs', 'token.idle_expires_ms as idleExpiresMs', 'token.used_ms as usedMs'])
     .select(['token.successor_hash as successorHash', 'token.successor_sealed as successorEncrypted'])
@@ -229,10 +256,11 @@ export async function findUnrevokedRefreshToken(
   const row = await unrevokedRefreshToken.first(db, presented)
   if (row === undefined) return undefined
   const { hash, clientId } = presented
-  const { idleExpiresMs, usedMs, successorHash, successorEncrypted, ...authorization } = row
+  const { id, personId, tenantId, scope, expiresMs, idleExpiresMs, usedMs, successorHash, successorEncrypted } = row
   return {
     token: { hash, idleExpiresMs, usedMs, successorHash, successorEncrypted },
-    authorization: { ...authorization, clientId },
+    authorization: { id, clientId, personId, tenantId, scope, expiresMs },
+    eligibility: eligibilityOf(row, tenantId),
   }
 }
 
@@ -314,15 +342,8 @@ interface PresentedToken {
 }
 
 const liveAccessToken = prepare((db, { hash, nowMs }: Slots<PresentedToken>) =>
-  db
-    .selectFrom('access_tokens as token')
-    .innerJoin('grants', 'grants.id', 'token.grant_id')
-    .innerJoin('people', 'people.id', 'grants.person_id')
-    .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
-    .innerJoin('clients', 'clients.id', 'grants.client_id')
-    .leftJoin('client_approvals as approval', (join) =>
-      join.onRef('approval.client_id', '=', 'grants.client_id').onRef('approval.tenant_id', '=', 'grants.tenant_id'),
-    )
+  selectGrants(db)
+    .innerJoin('access_tokens as token', 'token.grant_id', 'grants.id')
     .select(['people.id', 'people.tenant_id', 'people.permissions', 'tenants.billing_active'])
     .select(['clients.id as client_id', 'clients.active as client_active'])
     .select(['approval.active as approved', 'approval.surfaces'])

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ServiceContext } from '../context.ts'
 import {
   absoluteLifeMs,
@@ -100,7 +100,7 @@ function isBoundTo(code: AuthorizationCode, client: ClientRecord, { redirectUri,
 /** Checks the grammar of the verifier first, because a short one could be guessed (S-030, RFC 7636 §4.1). */
 function matchesChallenge(verifier: string, challenge: string): boolean {
   if (!/^[A-Za-z0-9\-._~]{43,128}$/.test(verifier)) return false
-  return sameText(createHash('sha256').update(verifier).digest('base64url'), challenge)
+  return sameText(hash('sha256', verifier, 'base64url'), challenge)
 }
 
 async function startAuthorization(

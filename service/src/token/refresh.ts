@@ -15,7 +15,6 @@ import { type Db, hashToken, transact } from '../store/database.ts'
 import {
   extendIdleLife,
   findBearerOfAccessToken,
-  findEligibility,
   findRefreshTokenUse,
   findUnrevokedRefreshToken,
   lockAuthorizationOf,
@@ -85,7 +84,7 @@ async function checkAndIssue(
   await lockAuthorizationOf(tx, hash, nowMs)
   const found = await findUnrevokedRefreshToken(tx, { hash, clientId: client.id, nowMs })
   if (found === undefined) return { kind: 'invalid' }
-  const { token, authorization } = found
+  const { token, authorization, eligibility } = found
   const { personId, tenantId } = authorization
   // A reuse is looked for before eligibility, because two parties may have the token even if the user or the client may get no tokens now.
   // The revocation ends every refresh and access token of the authorization.
@@ -94,7 +93,6 @@ async function checkAndIssue(
     await revokeAuthorization(tx, { id: authorization.id, nowMs })
     return { kind: 'reused', user: { personId, tenant: tenantId } }
   }
-  const eligibility = await findEligibility(tx, { clientId: client.id, personId, tenantId })
   if (eligibility === 'account-inactive') return { kind: 'invalid' }
   if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
   if (!isSameScope(presented.scope, authorization.scope)) return { kind: 'other-scope' }

@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono'
 import { html, raw } from 'hono/html'
-import { type Child, isValidElement } from 'hono/jsx'
+import type { Child, JSXNode } from 'hono/jsx'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { isFromThisMachine } from '../http/messages.ts'
@@ -76,9 +76,10 @@ function textOf({ title, width = 'narrow', forwardTo, script, children }: Page):
     </html>`
 }
 
-function elementText(element: unknown): string {
+function elementText(element: Html): string {
   const buffer = Object.assign([''], { callbacks: [] })
-  if (isValidElement(element)) element.toStringToBuffer(buffer)
+  const node = element as unknown as JSXNode
+  node.toStringToBuffer(buffer)
   const [text] = buffer
   if (!text || buffer.length > 1) throw new Error('a page is one element without asynchronous parts')
   return text

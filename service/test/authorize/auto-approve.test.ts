@@ -21,8 +21,8 @@ async function ask(parameters: Record<string, string | undefined> = {}, name = '
   return { answer, callback: { url: callback, code, verifier, redirectUri, client } }
 }
 
-function post(email: unknown): Promise<Response> {
-  return service.fetch(`${service.authUrl}/_dev/auto-approve`, {
+function post(email: unknown, control = 'auto-approve'): Promise<Response> {
+  return service.fetch(`${service.authUrl}/_dev/${control}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ email }),
@@ -56,6 +56,19 @@ test('autoApprove keeps every other rule', async () => {
   const { callback } = await ask()
   const wrong = await exchange(service, { ...callback, verifier: 'x'.repeat(43) })
   expect(wrong.status).toBe(400)
+})
+
+test('autoDeny sends the browser straight back with access_denied, until an approval takes its place', async () => {
+  service.dev.autoDeny('ada@demo.example')
+  const { searchParams } = (await ask()).callback.url
+  expect(Object.fromEntries(searchParams)).toEqual({ error: 'access_denied', state: 'state-1' })
+  expect(service.dev.journal()).toContainEqual(expect.objectContaining({ event: 'consent_denied', tenant: 'demo' }))
+  expect(service.dev.autoApproved()).toBeUndefined()
+  expect((await ask({ scope: 'x' })).callback.url.searchParams.get('error')).toBe('invalid_scope')
+  expect((await post('ada@demo.example')).status).toBe(200)
+  expect((await ask()).callback.code).not.toBe('')
+  expect((await post('ada@demo.example', 'auto-deny')).status).toBe(200)
+  expect((await ask()).callback.url.searchParams.get('error')).toBe('access_denied')
 })
 
 test('autoApprove ends with undefined and with a reset, and knows only people of the service', async () => {

@@ -107,6 +107,14 @@ test('more connections than a host may have are closed, and those that it has ar
   expect(rig.begun).toEqual(['/held', '/held'])
 })
 
+test('silent connections that take all places do not keep a request out', async () => {
+  const rig = await serve({ ...usualLimits, maxConnections: 20 })
+  const silent = Array.from({ length: 20 }, () => send(rig.url, ''))
+  await Promise.all(silent.map((socket) => once(socket, 'connect')))
+  const answers = Array.from({ length: 10 }, () => exchangeBytes(rig.url, ['GET /small HTTP/1.1', 'Host: x']))
+  expect((await Promise.all(answers)).map(statusOf)).toEqual(Array.from({ length: 10 }, () => 200))
+})
+
 test('a response of which the client takes nothing is given up, and one that takes long to prepare is not', async () => {
   const rig = await serve({ ...usualLimits, stalledResponseMs: 300 })
   send(rig.url, get('/held-big'))

@@ -24,7 +24,7 @@ test('empty data gets every table, and data that has them is left as it is', asy
 })
 
 test('a start that fails between two tables leaves no table behind, so that the next one succeeds', async () => {
-  const engine = await openEngine(data.location())
+  const engine = openEngine(data.location())
   const inTheWay = new Kysely<unknown>({ dialect: engine.kyselyDialect })
   await inTheWay.schema.createTable('session_tokens').addColumn('id', 'text').execute()
   await expect(openStore(data.location())).rejects.toThrow('the database could not be brought up to date')
@@ -46,7 +46,7 @@ test.each([
 
 /** Opens the data as the next version does, which has one migration more, and fails its first query if there is a failure. */
 async function openedByNext(mode: 'run' | 'refuse', failure?: Error): Promise<void> {
-  const engine = await openEngine(data.location())
+  const engine = openEngine(data.location())
   const db = new Kysely<Tables>({ dialect: engine.kyselyDialect })
   let queries = 0
   const failing = db.withPlugin({
