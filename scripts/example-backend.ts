@@ -41,7 +41,7 @@ await runCommand({ name: 'example:backend', help, options }, async (values) => {
   const origin = `http://127.0.0.1:${port}`
   const stopped = untilStopped()
   const { startService } = await import('agent-service')
-  const service = await startService({ dev: 'on', redirectUris: [`${origin}/auth/callback`] })
+  const service = await startService({ dev: 'on', tokenClaims: 'profile', redirectUris: [`${origin}/auth/callback`] })
   const client = clientOf(service, 'confidential')
   const workers = backendWorkers(service, client, port)
   try {

@@ -31,7 +31,7 @@ await runCommand({ name, help, options, args }, async (values) => {
   const stopped = untilStopped()
   const { startService } = await import('agent-service')
   const [service] = await Promise.all([
-    startService({ dev: 'on', redirectUris: [`${origin}/callback`] }),
+    startService({ dev: 'on', tokenClaims: 'profile', redirectUris: [`${origin}/callback`] }),
     buildPackages(),
   ])
   try {

@@ -62,6 +62,8 @@ export interface ServiceControls {
   revokeRefreshTokens(): Promise<void>
   /** Makes authorize redirect without pages, signed in and approved as this user. `undefined` turns it off. */
   autoApprove(email: string | undefined): void
+  /** Makes authorize redirect without pages with `access_denied`, as if this user had denied. `undefined` turns it off. */
+  autoDeny(email: string | undefined): void
   /** Returns the email address that `autoApprove` set, or undefined. */
   autoApproved(): string | undefined
   /** Adds a fault: requests that match it fail. */

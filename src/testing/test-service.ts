@@ -64,6 +64,8 @@ export interface TestService extends Pick<RunningService, 'authUrl' | 'baseUrl' 
    * run one after another, also those of `login`.
    */
   approving<T>(email: string, task: () => Promise<T>): Promise<T>
+  /** Runs a task like `approving`, but this user denies: a login ends with `login_denied`. */
+  denying<T>(email: string, task: () => Promise<T>): Promise<T>
   /** Holds the requests of `options.fetch` whose path begins with `path`, until they are released. Throws `config_invalid`. */
   hold(path: string): HeldRequests
   /** Stops the service. */
@@ -103,7 +105,8 @@ async function signedInService(running: RunningService, options: TestServiceOpti
   const authOptions: TestAppOptions = { authUrl, baseUrl, ...clientOf(running, options, usual), fetch: send, clock }
   const config = createAuthConfig(authOptions)
   const session = createSession(config, { storage })
-  const approving = approvals(dev)
+  const deciding = decisions(dev)
+  const approving: TestService['approving'] = (email, task) => deciding('autoApprove', email, task)
   const login = (email: string = usual): Promise<Tokens> =>
     loginWithoutPages(config, (url) => approving(email, () => running.fetch(url, { redirect: 'manual' })))
   const signIn = async (email?: string): Promise<void> => session.signIn(await login(email))
@@ -113,6 +116,7 @@ async function signedInService(running: RunningService, options: TestServiceOpti
     email: usual,
     options: authOptions,
     ...{ config, session, send, clock, login, signIn, approving },
+    denying: (email, task) => deciding('autoDeny', email, task),
     fetch: createBearerFetch(session, { baseUrl, fetch: send }),
     advance: (ms) => dev.advance(ms),
     hold(path) {
@@ -147,20 +151,20 @@ async function loginWithoutPages(config: AuthConfig, authorize: (url: URL) => Pr
   return exchangeCode(config, readCallback(pending, callback, { nowMs: config.clock.wallMs() }))
 }
 
-/** Approves one login at a time, because the service has one user for automatic approval. */
-function approvals({ autoApproved, autoApprove }: RunningService['dev']): TestService['approving'] {
+/** Lets one task at a time decide, because the service has one user for automatic decisions. */
+function decisions(dev: RunningService['dev']) {
   let latest: Promise<unknown> = Promise.resolve()
-  return (email, task) => {
-    const approved = async (): ReturnType<typeof task> => {
-      const before = autoApproved()
-      autoApprove(email)
+  return <T>(decide: 'autoApprove' | 'autoDeny', email: string, task: () => Promise<T>): Promise<T> => {
+    const decided = async (): Promise<T> => {
+      const before = dev.autoApproved()
+      dev[decide](email)
       try {
         return await task()
       } finally {
-        autoApprove(before)
+        dev.autoApprove(before)
       }
     }
-    const result = latest.then(approved)
+    const result = latest.then(decided)
     latest = result.catch(() => {})
     return result
   }

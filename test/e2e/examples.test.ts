@@ -50,6 +50,7 @@ describe.each([
     await approve(page, example)
     await page.getByText('12 agents').waitFor()
     expect(page.url()).toBe(`${example.origin}/?view=all#list`)
+    await page.getByText('Ada Admin', { exact: true }).waitFor()
     await page.reload()
     await page.getByText('12 agents').waitFor()
     const second = await context.newPage()

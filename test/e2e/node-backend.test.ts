@@ -77,6 +77,7 @@ describe('npm run example:backend', () => {
     expect({ cookie, more }).toMatchObject({ cookie: { httpOnly: true, sameSite: 'Strict', path: '/' }, more: [] })
     expect(await page.evaluate(() => document.cookie)).toBe('')
     await page.reload()
+    await page.getByText('Ada Admin, demo').waitFor()
     await page.getByText('12 agents').waitFor()
     expect(problems).toEqual([])
   })

@@ -1,4 +1,4 @@
-import { createAuthConfig, createSession, memoryStorage, type Session } from 'agent-auth'
+import { createAuthConfig, createSession, memoryStorage, readCallback, type Session, startLogin } from 'agent-auth'
 import { createBackend } from 'agent-auth/backend'
 import { holdRequests, signedInCookie, type TestService, testService } from 'agent-auth/testing'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -69,6 +69,29 @@ describe('testService', () => {
     )
     expect(await Promise.all(seen)).toEqual(['rui@demo.example', service.email])
     expect(service.dev.autoApproved()).toBeUndefined()
+  })
+
+  test('denies as a user, and knows the password of each one', async () => {
+    const { url, pending } = await startLogin(service.config)
+    const callback = await service.denying('rui@demo.example', async () => {
+      const { headers } = await service.send(url, { redirect: 'manual' })
+      return headers.get('location') ?? ''
+    })
+    expect(() => readCallback(pending, callback)).toThrow(expect.objectContaining({ code: 'login_denied' }))
+    expect(service.dev.journal()).toContainEqual(expect.objectContaining({ event: 'consent_denied', tenant: 'demo' }))
+    expect(await service.login('rui@demo.example')).toHaveProperty('accessToken')
+    const people = [
+      { email: 'own@team.example', password: 'correct horse battery staple' },
+      { email: 'two@team.example' },
+    ]
+    const clients = [{ name: 'Team', redirectUris: ['https://app.example/callback'] }]
+    const seed = { tenants: [{ id: 'team' }], people, clients }
+    await using(testService({ service: { seed } }), async (own) => {
+      expect(own.people.map(({ email, password }) => [email, password.length])).toEqual([
+        ['own@team.example', 28],
+        ['two@team.example', 43],
+      ])
+    })
   })
 
   test('makes requests fail with the faults of the service', async () => {

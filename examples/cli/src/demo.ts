@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const narrator = createNarrator(print)
   const listener = await listenForCallback()
   narrator.step('Start agent-service: two origins, one process, an in-memory database')
-  const service = await startService({ dev: 'on', redirectUris: [listener.redirectUri] })
+  const service = await startService({ dev: 'on', tokenClaims: 'profile', redirectUris: [listener.redirectUri] })
   const stage: Stage = { narrator, service, listener }
   try {
     narrator.line(`authorization ${service.authUrl}   API ${service.baseUrl}`)

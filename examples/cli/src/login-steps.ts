@@ -57,7 +57,7 @@ export async function logIn({ narrator, service, listener }: Stage, kind: 'publi
   const key = { id: 'demo', key: crypto.getRandomValues(new Uint8Array(32)) }
   const session = createSession(config, { storage: encryptedStorage(memoryStorage(), { keys: [key] }), key: kind })
   await session.signIn(tokens)
-  narrator.line(`session: ${session.state.status}`)
+  narrator.line(`session: ${session.state.status} as ${session.claims?.claims.name}`)
   return session
 }
 

@@ -48,7 +48,7 @@ function showState() {
   const { status, sessionRef, claims } = auth.state
   if (status === 'loading') return
   document.body.dataset.status = status
-  byId('user').textContent = claims ? `${claims.subject}, ${claims.tenant}` : ''
+  byId('user').textContent = claims ? `${claims.claims.name ?? claims.subject}, ${claims.tenant}` : ''
   showCountdown()
   if (sessionRef === shownRef) return
   shownRef = sessionRef

@@ -1,5 +1,6 @@
 /** @jsxImportSource react */
 import { useAuth } from 'agent-auth/react'
+import { userName } from 'example-common/user-name.ts'
 import type { ReactElement } from 'react'
 import { useState } from 'react'
 import { Agents } from './agents.tsx'
@@ -15,7 +16,7 @@ const reasons = {
 }
 
 export function App(): ReactElement {
-  const { state, error, signOut } = useAuth()
+  const { state, claims, error, signOut } = useAuth()
   const [failure, setFailure] = useState<unknown>()
   const isSignedIn = state.status === 'signed-in'
   const leave = (): void => {
@@ -26,6 +27,7 @@ export function App(): ReactElement {
     <>
       <header>
         <h1>Agents</h1>
+        <span className="quiet">{userName(claims)}</span>
         {isSignedIn && (
           <button type="button" onClick={leave}>
             Sign out

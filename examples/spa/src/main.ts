@@ -1,5 +1,6 @@
 import 'example-common/style.css'
 import { errorText } from 'example-common/error-text.ts'
+import { userName } from 'example-common/user-name.ts'
 import { api, auth } from './auth.ts'
 import { byId, row } from './elements.ts'
 import { startSessionPanel } from './session-panel.ts'
@@ -63,9 +64,10 @@ async function create(form: HTMLFormElement): Promise<void> {
 let shown: string | undefined
 
 function showState(): void {
-  const { status, reason, sessionRef } = auth.session.state
+  const { status, reason, sessionRef, claims } = auth.session.state
   for (const part of ['loading', 'signed-in', 'signed-out']) byId(part).hidden = part !== status
   byId('sign-out').hidden = status !== 'signed-in'
+  byId('user').textContent = userName(claims)
   byId('reason').textContent = reason ? reasons[reason] : ''
   if (sessionRef === shown) return
   shown = sessionRef
