@@ -26,10 +26,10 @@ export const standardClient = { clientId: 'bench-public', redirectUri: 'http://1
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
-/** The servers as they are started at a terminal. The first line they print says where they listen. */
+/** The servers as they are started at a terminal, ours without the controls that record each login. The first line they print says where they listen. */
 export const commands: Record<'agent-service' | 'oauth2-mock-server' | 'oidc-provider', Command> = {
   'agent-service': {
-    args: [path('../../service/dist/cli.js'), '--dev', '--json', '--auth-port', '0', '--base-port', '0'],
+    args: [path('../../service/dist/cli.js'), '--json', '--auth-port', '0', '--base-port', '0'],
     firstUrl: (said) => signInPageUrl(agentServicePeer(JSON.parse(said) as AgentService)),
     peer: (said) => agentServicePeer(JSON.parse(said) as AgentService),
   },

@@ -287,20 +287,39 @@ export const saveRefreshToken = prepare((db, { hash, authorizationId, idleExpire
   }),
 ).run
 
-interface Rotation {
-  hash: string
+interface Rotation extends NewRefreshToken {
   usedMs: number
   successorHash: string
   successorEncrypted: string
 }
 
-export const markRefreshTokenUsed = prepare(
-  (db, { hash, usedMs, successorHash, successorEncrypted }: Slots<Rotation>) =>
-    db
-      .updateTable('refresh_tokens')
-      .set({ used_ms: usedMs, successor_hash: successorHash, successor_sealed: successorEncrypted })
-      .where('hash', '=', hash),
-).run
+/** Saves a successor that lives until `idleExpiresMs`, and marks the token `hash` as used, in one statement. */
+export const replaceRefreshToken = prepare((db, rotation: Slots<Rotation>) => {
+  const successor = {
+    hash: rotation.successorHash,
+    grant_id: rotation.authorizationId,
+    idle_expires_ms: rotation.idleExpiresMs,
+    used_ms: null,
+    revoked_ms: null,
+    successor_hash: null,
+    successor_sealed: null,
+  }
+  const use = {
+    used_ms: rotation.usedMs,
+    successor_hash: rotation.successorHash,
+    successor_sealed: rotation.successorEncrypted,
+  }
+  return db
+    .insertInto('refresh_tokens')
+    .values([successor, { ...successor, ...use, hash: rotation.hash }])
+    .onConflict((conflict) =>
+      conflict.column('hash').doUpdateSet(({ ref }) => ({
+        used_ms: ref('excluded.used_ms'),
+        successor_hash: ref('excluded.successor_hash'),
+        successor_sealed: ref('excluded.successor_sealed'),
+      })),
+    )
+}).run
 
 export const extendIdleLife = prepare((db, { hash, idleExpiresMs }: Slots<{ hash: string; idleExpiresMs: number }>) =>
   db.updateTable('refresh_tokens').set({ idle_expires_ms: idleExpiresMs }).where('hash', '=', hash),

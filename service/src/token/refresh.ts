@@ -6,7 +6,7 @@ import {
   type IssueResult,
   idleExpiry,
   issueAccessToken,
-  issuePair,
+  randomToken,
   type TokenUser,
 } from '../credentials/tokens.ts'
 import type { Fields } from '../http/messages.ts'
@@ -18,8 +18,8 @@ import {
   findRefreshTokenUse,
   findUnrevokedRefreshToken,
   lockAuthorizationOf,
-  markRefreshTokenUsed,
   type RefreshToken,
+  replaceRefreshToken,
   revokeAuthorization,
   type UnrevokedRefreshToken,
 } from '../store/tokens.ts'
@@ -131,11 +131,15 @@ function issue(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTok
 }
 
 async function rotate(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
-  const pair = await issuePair(service, { ...use, clientKind: use.client.kind })
-  await markRefreshTokenUsed(use.tx, {
+  const refreshToken = randomToken('art_')
+  const pair = { ...(await issueAccessToken(service, use)), refreshToken }
+  const nowMs = service.clock.nowMs()
+  await replaceRefreshToken(use.tx, {
     hash: use.token.hash,
-    usedMs: service.clock.nowMs(),
-    successorHash: hashToken(pair.refreshToken),
+    authorizationId: use.authorization.id,
+    idleExpiresMs: idleExpiry(use.authorization, use.client.kind, nowMs),
+    usedMs: nowMs,
+    successorHash: hashToken(refreshToken),
     // Only a client that has the old token can read the new ones, because the database has just its hash (S-049).
     successorEncrypted: encrypt(use.presented.refreshToken, JSON.stringify(pair)),
   })
