@@ -367,6 +367,8 @@ for (const isolation of ['repeatable read', 'serializable'])
     const options = `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`
     const table = `t_${randomUUID().replaceAll('-', '')}`
     const pools = [1, 2, 3].map(() => new pg.Pool({ connectionString: database.url, options, max: 2 }))
+    // The database may be dropped while the last connections close.
+    for (const pool of pools) pool.on('connect', (client) => client.on('error', () => {}))
     let next = 0
     return {
       handle: () => postgresStorage(pools[next++ % 3] as pg.Pool, { table }),
