@@ -13,7 +13,7 @@ declare module 'vitest' {
   }
 }
 
-// Tests start services with these, so that those of `databaseTests` (test/support/test-lists.ts) run on both databases. Only a test of
+// Tests start services with these, so that those with the tag `database` run on both databases. Only a test of
 // the file itself names a dataFile, which stays on libSQL.
 
 /** `createService` on the database of this run; an empty one of its own. */
