@@ -204,16 +204,17 @@ interface Asking extends Pick<RequestForm, 'id' | 'request' | 'kept'> {
  */
 export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): Promise<Response> {
   const { store } = c.get('service')
-  const { id, request, kept, signedIn } = asking
+  const { id, request, kept, signedIn, from } = asking
   const { account, sessionHash } = signedIn
-  const client = await findApproval(store.db, request.clientId, account.tenantId)
+  const client = signedIn.client ?? (await findApproval(store.db, request.clientId, account.tenantId))
   if (client === undefined) return showTooOld(c)
   const refusal = refusalFields(request.refusal, client.approval)
   if (refusal !== undefined) return refuse(c, asking, refusal)
   const token = randomSecret()
   const bound = await bindConsent(store.db, request, { kept, sessionHash, consentHash: hashToken(token) })
   if (bound === 'decided') return showTooOld(c)
-  await deleteOldRequests(store.db, { sessionHash, keptIdHash: request.idHash })
+  // A session that just began has no older requests.
+  if (from === undefined) await deleteOldRequests(store.db, { sessionHash, keptIdHash: request.idHash })
   return showConsent(c, { request: id, token, clientName: client.name, account, redirectUri: request.redirectUri })
 }
 
@@ -250,8 +251,7 @@ async function approve(c: Context<HttpEnvironment>, form: RequestForm, signedIn:
   const { store, journal } = service
   const { account } = signedIn
   const { clientId, redirectUri, state } = form.request
-  const client = await findApproval(store.db, clientId, account.tenantId)
-  if (client?.approval !== 'approved') return askConsent(c, { ...form, signedIn })
+  if (signedIn.client?.approval !== 'approved') return askConsent(c, { ...form, signedIn })
   const code = await transact(store.db, async (tx) => {
     const result = await decide(c, { tx, form, signedIn })
     return result === 'decided' ? issueCode(service, { db: tx, clientId, request: form.request, account }) : undefined

@@ -12,6 +12,7 @@ import {
   type AuthorizationRequestRow,
   createSignInSession,
   deleteSignInSession,
+  type SessionUser,
   useSignInSession,
 } from '../store/logins.ts'
 import { showError } from '../ui/pages.tsx'
@@ -96,8 +97,7 @@ function proofOf(c: Context<HttpEnvironment>, id: string, email: string): string
   return keyedHash(c.get('service').keys.hashKey, `device ${id} ${email}`)
 }
 
-export interface SignedIn {
-  account: Account
+export interface SignedIn extends SessionUser {
   sessionHash: string
 }
 
@@ -109,10 +109,14 @@ export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedI
   const cookie = readCookie(c, 'session')
   if (cookie === undefined) return undefined
   const sessionHash = hashToken(cookie)
-  const account = await useSignInSession(store.db, sessionHash, clock.nowMs())
-  if (!account?.active) return undefined
-  c.set('caller', { personId: account.id })
-  return { account, sessionHash }
+  const used = await useSignInSession(store.db, {
+    idHash: sessionHash,
+    clientId: c.get('clientId'),
+    nowMs: clock.nowMs(),
+  })
+  if (!used?.account.active) return undefined
+  c.set('caller', { personId: used.account.id })
+  return { ...used, sessionHash }
 }
 
 /**
@@ -132,7 +136,7 @@ export async function startSignedIn(c: Context<HttpEnvironment>, account: Accoun
   writeCookie(c, 'session', id)
   rememberDevice(c, account.email.toLowerCase())
   c.set('caller', { personId: account.id })
-  return { account, sessionHash: hashToken(id) }
+  return { account, client: undefined, sessionHash: hashToken(id) }
 }
 
 export async function endSignedIn(c: Context<HttpEnvironment>, { account, sessionHash }: SignedIn): Promise<void> {

@@ -2,6 +2,7 @@ import type { ExpressionBuilder, InferResult } from 'kysely'
 import { lifetimes, limits, storeLimits } from '../limits.ts'
 import { type Db, lookupText, partsOf, prepare, type RawDatabase, rawDatabase, type Slots } from './database.ts'
 import type { Flag, Tables } from './schema.ts'
+import { approvalOf, type ClientForTenant } from './tokens.ts'
 
 /** A user of the service, with tenant and permissions. The table is called `people`. */
 export interface Account {
@@ -27,13 +28,20 @@ export async function findAccountByEmail(db: Db, email: string): Promise<Account
 
 interface SessionCondition {
   idHash: string
+  clientId: string
   seenAfterMs: number
   createdAfterMs: number
 }
 
-const bySession = prepare((db, { idHash, seenAfterMs, createdAfterMs }: Slots<SessionCondition>) =>
+const bySession = prepare((db, { idHash, clientId, seenAfterMs, createdAfterMs }: Slots<SessionCondition>) =>
   selectAccounts(db)
     .innerJoin('sign_in_sessions as session', 'session.person_id', 'people.id')
+    .leftJoin('clients', (join) => join.on('clients.id', '=', clientId))
+    .leftJoin('client_approvals as approval', (join) =>
+      join.onRef('approval.client_id', '=', 'clients.id').onRef('approval.tenant_id', '=', 'people.tenant_id'),
+    )
+    .select(['clients.name as client_name', 'clients.active as client_active'])
+    .select(['approval.active as approved', 'approval.surfaces'])
     .where('session.id_hash', '=', idHash)
     .where('session.seen_ms', '>', seenAfterMs)
     .where('session.created_ms', '>', createdAfterMs),
@@ -145,15 +153,26 @@ const touch = prepare((db, { idHash, nowMs }: Slots<{ idHash: string; nowMs: num
   db.updateTable('sign_in_sessions').set({ seen_ms: nowMs }).where('id_hash', '=', idHash),
 )
 
+/** A user who is signed in, and the client that asks for the user, if one does and exists. */
+export interface SessionUser {
+  account: Account
+  client: ClientForTenant | undefined
+}
+
 /**
  * Finds the user of a sign-in session, and counts this as its latest use (S-023, A-61).
  */
-export async function useSignInSession(db: Db, idHash: string, nowMs: number): Promise<Account | undefined> {
+export async function useSignInSession(
+  db: Db,
+  { idHash, clientId = '', nowMs }: { idHash: string; clientId?: string | undefined; nowMs: number },
+): Promise<SessionUser | undefined> {
   const seenAfterMs = nowMs - lifetimes.signInIdleMs
   const createdAfterMs = nowMs - lifetimes.signInMs
-  const row = await bySession.first(db, { idHash, seenAfterMs, createdAfterMs })
+  const row = await bySession.first(db, { idHash, clientId, seenAfterMs, createdAfterMs })
   // A new password may have ended the session since the query.
-  return row !== undefined && (await touch.run(db, { idHash, nowMs })) === 1 ? accountOf(row) : undefined
+  if (row === undefined || (await touch.run(db, { idHash, nowMs })) !== 1) return undefined
+  const client = row.client_name === null ? undefined : { name: row.client_name, approval: approvalOf(row) }
+  return { account: accountOf(row), client }
 }
 
 export const deleteSignInSession = prepare((db, { idHash }: Slots<{ idHash: string }>) =>

@@ -15,7 +15,7 @@ interface ApprovalColumns {
  * Returns whether the client is active, is approved for the tenant and has the api surface (spec 5.1, S-061). Every call of the
  * API, every issue of tokens and every consent reads it.
  */
-function approvalOf({ client_active, approved, surfaces }: ApprovalColumns): Approval {
+export function approvalOf({ client_active, approved, surfaces }: ApprovalColumns): Approval {
   if (client_active !== 1) return 'client-inactive'
   if (approved !== 1) return 'client-not-approved'
   return (JSON.parse(surfaces ?? '[]') as string[]).includes('api') ? 'approved' : 'no-api-surface'
@@ -31,12 +31,13 @@ const clientForTenant = prepare((db, { clientId, tenantId }: Slots<{ clientId: s
     .where('clients.id', '=', clientId),
 )
 
-/** Finds the name of a client, and whether it may act for a tenant. */
-export async function findApproval(
-  db: Db,
-  clientId: string,
-  tenantId: string,
-): Promise<{ name: string; approval: Approval } | undefined> {
+/** The name of a client, and whether it may act for a tenant. */
+export interface ClientForTenant {
+  name: string
+  approval: Approval
+}
+
+export async function findApproval(db: Db, clientId: string, tenantId: string): Promise<ClientForTenant | undefined> {
   const row = await clientForTenant.first(db, { clientId, tenantId })
   return row && { name: row.name, approval: approvalOf(row) }
 }
@@ -70,17 +71,10 @@ const eligibility = prepare((db, { clientId, personId, tenantId }: Slots<Parties
     .where('people.id', '=', personId),
 )
 
-interface EligibilityColumns extends ApprovalColumns {
-  tenant_id: string
-  email: string
-  name: string
-  permissions: string
-  active: Flag
-  tenant_active: Flag
-}
+type EligibilityRow = NonNullable<Awaited<ReturnType<typeof eligibility.first>>>
 
 /** A user that is gone counts before the approval, and an inactive one after it. */
-function eligibilityOf(row: EligibilityColumns, tenantId: string): TokenEligibility {
+function eligibilityOf(row: EligibilityRow, tenantId: string): TokenEligibility {
   const approval = approvalOf(row)
   if (approval !== 'approved') return approval
   const isActive = row.active === 1 && row.tenant_active === 1 && row.tenant_id === tenantId

@@ -206,5 +206,5 @@ test('a sign-in session that ends while its user is read counts as ended', async
         await deleteSignInSession(context.store.db, { idHash: 'session' })
     },
   })
-  expect(await useSignInSession(context.store.db, 'session', session.nowMs)).toBeUndefined()
+  expect(await useSignInSession(context.store.db, { idHash: 'session', nowMs: session.nowMs })).toBeUndefined()
 })
