@@ -2,13 +2,12 @@ import { isAgentAuthError } from '../errors.ts'
 import { backoffMs, sleep, withDeadline } from '../internal/timeouts.ts'
 import { unconnectedCode } from '../internal/unconnected.ts'
 import { attempt, invalid } from '../internal/values.ts'
-import { retryAfterMs } from '../token-endpoint/response.ts'
 import { AgentApiError, type Effect, failureOf } from './error.ts'
 import { type ApiConfig, type CallConfig, type CallOptions, configOfCall } from './options.ts'
-import { type Expected, isPassing, readResponse } from './response.ts'
+import { type Expected, readResponse } from './response.ts'
 
 /** One call, as an endpoint describes it. */
-export interface ApiCall extends Pick<Expected, 'effect' | 'matches'> {
+export interface ApiCall extends Expected {
   readonly method: string
   /** Starts with a slash. */
   readonly path: string
@@ -45,54 +44,40 @@ function sendOf({ baseUrl, fetch, extraMembers }: CallConfig, { method, path, bo
 }
 
 /**
- * Repeats a read, and never a write, after a failure that may pass (`isPassing` in response.ts) or a connection that was not made.
- * It does so `maxRetries` times at most, and waits for `Retry-After`, and for a delay that doubles from half a second
- * (`backoffMs`), as long as that is within `timeoutMs`.
+ * Sends a read, and never a write, again while its error is `retryable`: `maxRetries` times at most, after `Retry-After` and a delay that
+ * doubles from half a second, as long as that is within `timeoutMs`.
  */
 async function withRetries(config: ApiConfig, call: ApiCall, send: Send, signal: AbortSignal): Promise<object> {
   const { clock, maxRetries, timeoutMs } = config
   const startMs = clock.monotonicMs()
   for (let failures = 1; ; failures++) {
-    const result = await once(config, call, send, signal)
-    if (!(result instanceof AgentApiError)) return result
-    const waitMs = (result.details?.retryAfterMs ?? 0) + backoffMs(failures)
-    // A wait that outlasts the call would only turn this error into a time-out.
-    const isInTime = clock.monotonicMs() - startMs + waitMs < timeoutMs
-    if (call.effect === 'write' || failures > maxRetries || !isInTime) throw result
-    await sleep(waitMs, signal)
+    try {
+      return await once(config, call, send, signal)
+    } catch (error) {
+      if (!(error instanceof AgentApiError && error.retryable) || call.effect === 'write') throw error
+      const waitMs = (error.details?.retryAfterMs ?? 0) + backoffMs(failures)
+      // A wait that outlasts the call would only turn this error into a time-out.
+      if (failures > maxRetries || clock.monotonicMs() - startMs + waitMs >= timeoutMs) throw error
+      await sleep(waitMs, signal)
+    }
   }
 }
 
-/** Resolves to the data, or to an error after which a read is sent again. Rejects with every other error. */
-async function once(
-  config: ApiConfig,
-  call: ApiCall,
-  send: Send,
-  signal: AbortSignal,
-): Promise<object | AgentApiError> {
-  const { clock, maxBytes, onResponse } = config
-  let response: Response
-  try {
-    response = await send(signal)
-  } catch (reason) {
-    if (isAgentAuthError(reason)) throw reason
-    return unsent(config, call.effect, reason)
-  }
+async function once(config: ApiConfig, call: ApiCall, send: Send, signal: AbortSignal): Promise<object> {
+  const { baseUrl, clock, maxBytes, onResponse } = config
+  const response = await send(signal).catch((reason) => {
+    throw isAgentAuthError(reason) ? reason : noResponse(baseUrl, call.effect, reason)
+  })
   onResponse?.(response)
-  const waitMs = retryAfterMs(response.headers.get('retry-after'), clock.wallMs())
-  const result = await readResponse(response, { ...call, maxBytes, retryAfterMs: waitMs })
-  if (result instanceof AgentApiError && !isPassing(response.status)) throw result
-  return result
+  return readResponse(response, call, { maxBytes, nowMs: clock.wallMs() })
 }
 
-/** Returns the error if no byte has left, and throws it otherwise. The reason goes no further: it may quote the request. */
-function unsent({ baseUrl }: CallConfig, effect: Effect, reason: unknown): AgentApiError {
+/** The reason goes no further, because it may quote the request. */
+function noResponse(baseUrl: string, effect: Effect, reason: unknown): AgentApiError {
+  // Without a connection, no byte has left.
   const code = unconnectedCode(reason)
-  const isUnclear = !code
   // A page is not told why a request failed.
   const toCheck = globalThis.location ? 'baseUrl, CORS, and connect-src of the CSP' : 'and baseUrl'
-  const what = `${baseUrl} gave no response${isUnclear ? '' : ` (${code})`}. Check that it runs, ${toCheck}.`
-  const error = failureOf(effect, { code: 'request_failed', what, isPassing: true, isUnclear })
-  if (isUnclear) throw error
-  return error
+  const what = `${baseUrl} gave no response${code ? ` (${code})` : ''}. Check that it runs, ${toCheck}.`
+  return failureOf(effect, { code: 'request_failed', what, isPassing: true, isUnclear: !code })
 }

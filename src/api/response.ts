@@ -1,54 +1,43 @@
 import { maxRefusalBytes } from '../internal/limits.ts'
 import { objectOf, parseObject } from '../internal/values.ts'
-import { readTextAtMost } from '../token-endpoint/response.ts'
-import {
-  type AgentApiError,
-  type Effect,
-  type Failure,
-  failureOf,
-  type ReceivedResponse,
-  type ValidationFault,
-} from './error.ts'
+import { readTextAtMost, retryAfterMs } from '../token-endpoint/response.ts'
+import { type Effect, type Failure, failureOf, type ReceivedResponse, type ValidationFault } from './error.ts'
 
 type Json = Record<string, unknown>
 
-/** What a caller needs to judge a response. */
+/** What an endpoint says of its responses. */
 export interface Expected {
   readonly effect: Effect
-  readonly maxBytes: number
-  readonly retryAfterMs?: number | undefined
   /** Whether `data` has the shape that the specification gives. */
   matches(data: Json): boolean
 }
 
 /**
- * Resolves to the `data` of a success, and to the error for all else, also for `success: false` with status 200. Reads no
- * member that the specification does not give. Of a refusal it reads less than of a success (`maxRefusalBytes`, 1 MiB).
- * Specification sections 2.1 and 7.
+ * Resolves to the `data` of a success. Rejects for all else, also for `success: false` with status 200. Reads no member that the
+ * specification does not give. Specification sections 2.1 and 7.
  */
-export async function readResponse(response: Response, expected: Expected): Promise<Json | AgentApiError> {
-  const { status, ok } = response
-  const body = await readBody(response, ok ? expected.maxBytes : maxRefusalBytes)
+export async function readResponse(
+  response: Response,
+  { effect, matches }: Expected,
+  { maxBytes, nowMs }: { maxBytes: number; nowMs: number },
+): Promise<Json> {
+  const { status, ok, headers } = response
+  const body = await readBody(response, ok ? maxBytes : maxRefusalBytes)
   const value = parseObject(body ?? '') ?? {}
   const data = objectOf(value.data)
-  if (ok && value.success === true && data && expected.matches(data)) return data
+  if (ok && value.success === true && data && matches(data)) return data
   const received = receivedFrom(response, body ?? undefined, value)
   const isSuccess = ok && value.success !== false
   const [code, what] = isSuccess ? defect(body) : refusal(status, received)
-  return failureOf(expected.effect, {
+  throw failureOf(effect, {
     code,
     // A page is not told the status of a redirect.
     what: `The API responded with ${status || 'a redirect'}${what}.`,
-    isPassing: isPassing(status) || (isSuccess && body === undefined),
+    isPassing: [429, 502, 503, 504].includes(status) || (isSuccess && body === undefined),
     isUnclear: isSuccess || status >= 500,
     received,
-    retryAfterMs: expected.retryAfterMs,
+    retryAfterMs: retryAfterMs(headers.get('retry-after'), nowMs),
   })
-}
-
-/** Returns whether the failure behind a status may be temporary. */
-export function isPassing(status: number): boolean {
-  return [429, 502, 503, 504].includes(status)
 }
 
 /** Resolves to null for a body that is too large, and to undefined for one that breaks off. */

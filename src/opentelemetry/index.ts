@@ -34,20 +34,15 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
   })
 }
 
-interface Operation {
-  readonly name: 'login' | 'exchange' | 'refresh' | 'proxy'
-  readonly durationMs: number
-  /** What went wrong, as a code. Undefined: nothing. */
-  readonly error: string | undefined
-  readonly attributes?: Attributes
-}
-
 /** Returns a function that records events. Each attribute is named here, so that none holds more than is meant. */
 function eventRecorder(tracer: Tracer, meter: Meter): (event: BackendEvent) => void {
   const to = createInstruments(meter)
 
-  /** Makes a span that has ended already, and a duration. The active span of the request becomes its parent. */
-  function recordOperation({ name, durationMs, error, attributes: own = {} }: Operation): void {
+  /**
+   * Makes a span that has ended already, and a duration. The active span of the request becomes its parent. `error` is a code, or undefined
+   * for a success.
+   */
+  function operation(name: string, durationMs: number, error: string | undefined, own: Attributes = {}): void {
     const attributes = error === undefined ? own : { ...own, 'error.type': error }
     to.durations.record(durationMs / 1_000, { 'agent_auth.operation': name, ...attributes })
     const endTime = Date.now()
@@ -58,17 +53,24 @@ function eventRecorder(tracer: Tracer, meter: Meter): (event: BackendEvent) => v
 
   return (event) => {
     switch (event.type) {
-      case 'token_request':
-        if (event.grant === 'refresh_token') to.refreshes.add(1, { 'agent_auth.outcome': event.outcome })
-        return recordOperation(tokenRequest(event))
+      case 'token_request': {
+        const { grant, outcome, status, durationMs } = event
+        const name = grant === 'refresh_token' ? 'refresh' : 'exchange'
+        if (name === 'refresh') to.refreshes.add(1, { 'agent_auth.outcome': outcome })
+        return operation(name, durationMs, outcome === 'ok' ? undefined : outcome, statusOf(status))
+      }
       case 'login_finished':
         to.logins.add(1, { 'agent_auth.outcome': 'ok' })
-        return recordOperation({ name: 'login', durationMs: event.durationMs, error: undefined })
+        return operation('login', event.durationMs, undefined)
       case 'login_failed':
         to.logins.add(1, { 'agent_auth.outcome': event.code })
-        return recordOperation({ name: 'login', durationMs: event.durationMs, error: event.code })
-      case 'proxied':
-        return recordOperation(proxied(event))
+        return operation('login', event.durationMs, event.code)
+      case 'proxied': {
+        const { route, status, durationMs, cause } = event
+        const error = cause ? codeOf(cause) : String(status)
+        const attributes = { ...routeOf(route), ...statusOf(status) }
+        return operation('proxy', durationMs, status >= 500 ? error : undefined, attributes)
+      }
       case 'proxy_refused':
         return to.refusals.add(1, { ...routeOf(event.route), 'agent_auth.reason': event.reason })
       case 'session_ended':
@@ -88,25 +90,8 @@ function eventRecorder(tracer: Tracer, meter: Meter): (event: BackendEvent) => v
   }
 }
 
-function tokenRequest(event: Extract<BackendEvent, { type: 'token_request' }>): Operation {
-  const { grant, outcome, status, durationMs } = event
-  return {
-    name: grant === 'refresh_token' ? 'refresh' : 'exchange',
-    durationMs,
-    error: outcome === 'ok' ? undefined : outcome,
-    attributes: status === undefined ? {} : { 'http.response.status_code': status },
-  }
-}
-
-function proxied(event: Extract<BackendEvent, { type: 'proxied' }>): Operation {
-  const { route, status, durationMs, cause } = event
-  const error = cause ? codeOf(cause) : String(status)
-  return {
-    name: 'proxy',
-    durationMs,
-    error: status >= 500 ? error : undefined,
-    attributes: { ...routeOf(route), 'http.response.status_code': status },
-  }
+function statusOf(status: number | undefined): Attributes {
+  return status === undefined ? {} : { 'http.response.status_code': status }
 }
 
 /** Splits the template of a route, which has the names of its parameters and not their values. */

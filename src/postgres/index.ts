@@ -1,7 +1,6 @@
 import { checkMethods, checkNames, invalid } from '../internal/values.ts'
-import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
+import { checkTtlMs, leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
-import { checkTtlMs } from '../storage/shared/options.ts'
 
 /** The longest name of a table in characters. PostgreSQL cuts a name at 63, and the name of the index needs the rest. */
 const maxTableNameLength = 50

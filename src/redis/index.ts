@@ -1,9 +1,7 @@
 import { sleep } from '../internal/timeouts.ts'
 import { checkMethods, checkNames } from '../internal/values.ts'
-import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
+import { checkTtlMs, leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
-import { checkTtlMs } from '../storage/shared/options.ts'
-import { scripts } from './scripts.ts'
 
 /** How often a write to Redis is repeated while a Cluster moves its slot, and for how long, in milliseconds: less than the time limit. */
 const slotMoveLimits = { pauseMs: 50, maxWaitMs: 2_500 } as const
@@ -78,6 +76,20 @@ function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, 
     release: ({ name, owner }) => run(scripts.removeIf, [lockOf(name)], owner),
     reasonOf,
   }
+}
+
+/** The scripts run in Redis as one atomic step. KEYS: the record, then the lock that the owner must have, if any. */
+const whileOwned = `if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end`
+const ifMine = `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end`
+
+const scripts = {
+  read: `return redis.call('GET', KEYS[1])`,
+  write: `${whileOwned} redis.call('SET', KEYS[1], ARGV[2], unpack(ARGV, 3)) return 1`,
+  remove: `${whileOwned} redis.call('DEL', KEYS[1]) return 1`,
+  // A client that lost the response can ask twice.
+  acquire: `if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end ${ifMine} return 1`,
+  renew: `${ifMine} return redis.call('PEXPIRE', KEYS[1], ARGV[2])`,
+  removeIf: `${ifMine} return redis.call('DEL', KEYS[1])`,
 }
 
 /** The refusals that end with the move of a slot. ioredis follows them in turn and reports the last one. */

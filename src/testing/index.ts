@@ -15,8 +15,7 @@ export type {
 export type { StorageCase, StorageFactory, StorageUnderTest } from './case.ts'
 export { type TestClock, testClock } from './clock.ts'
 export { type HeldFetch, type HeldRequests, holdRequests, meetingPoint } from './hold.ts'
-export type { PageStorage } from './page-record.ts'
-export { type SignedInOptions, signedIn, type TestPage, type TestRoute } from './signed-in.ts'
+export { type PageStorage, type SignedInOptions, signedIn, type TestPage, type TestRoute } from './signed-in.ts'
 export { type AppHandler, type SignedInCookieOptions, signedInCookie } from './signed-in-cookie.ts'
 export { type TestAppOptions, type TestService, type TestServiceOptions, testService } from './test-service.ts'
 

@@ -36,37 +36,40 @@ export const sessionChecks: Checks = {
     same('a call on the other handle', await outcome(there), 'login_required')
     same('refreshes', endpoint.seen.requests, 0)
   }),
-  'stays signed out when another handle was refreshing': onStage(async ({ here, there, clock, endpoint }) => {
-    clock.advance(hourMs)
-    const release = endpoint.hold()
-    const call = outcome(there)
-    while (endpoint.seen.requests === 0) await sleep(1)
-    const leaving = here.signOut()
-    await sleep(20)
-    release()
-    await Promise.all([call, leaving])
-    clock.advance(revalidateAfterMs)
+  'stays signed out when another handle was refreshing': onStage(async (stage) => {
+    const { here, there } = stage
+    await whileRefreshing(stage, () => here.signOut())
     same('a call here', await outcome(here), 'login_required')
     same('a call there', await outcome(there), 'login_required')
   }),
-  'keeps a new sign-in when another handle was refreshing': onStage(async ({ here, there, clock, endpoint }) => {
-    clock.advance(hourMs)
-    const release = endpoint.hold()
-    const call = outcome(there)
-    while (endpoint.seen.requests === 0) await sleep(1)
-    const next = endpoint.issue()
-    const signingIn = here.signIn(next)
-    await sleep(20)
-    release()
-    await Promise.all([call, signingIn])
-    clock.advance(revalidateAfterMs)
+  'keeps a new sign-in when another handle was refreshing': onStage(async (stage) => {
+    const { here, there, endpoint } = stage
+    let accessToken = ''
+    await whileRefreshing(stage, () => {
+      const next = endpoint.issue()
+      accessToken = next.accessToken
+      return here.signIn(next)
+    })
     for (const session of [here, there]) {
       // The call that first reads the new sign-in was made for the old one.
       const first = await outcome(session)
-      if (first !== 'session_changed') same('the token', first, next.accessToken)
-      same('the token', await outcome(session), next.accessToken)
+      if (first !== 'session_changed') same('the token', first, accessToken)
+      same('the token', await outcome(session), accessToken)
     }
   }),
+}
+
+/** Runs a task while the refresh of the other handle waits for its response. */
+async function whileRefreshing({ there, clock, endpoint }: Stage, task: () => Promise<void>): Promise<void> {
+  clock.advance(hourMs)
+  const release = endpoint.hold()
+  const call = outcome(there)
+  while (endpoint.seen.requests === 0) await sleep(1)
+  const work = task()
+  await sleep(20)
+  release()
+  await Promise.all([call, work])
+  clock.advance(revalidateAfterMs)
 }
 
 function onStage(play: (stage: Stage) => Promise<void>): Check {

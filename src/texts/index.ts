@@ -22,6 +22,7 @@ export type UserTextOverrides = {
 
 const again = 'Sign in again.'
 const tellSupport = 'Contact the support of this app.'
+const tryThenTell = 'Try again. If it fails again, contact the support of this app.'
 
 function signIn(title: string, text: string = again): UserText {
   return { title, text, action: 'sign-in' }
@@ -51,45 +52,27 @@ export const userTexts: Readonly<Record<AgentAuthErrorCode, UserText>> = {
     'Go back to the app. If you are signed out there, sign in again.',
   ),
   login_denied: signIn('The sign-in was canceled', 'Sign in again if you want to continue.'),
-  login_failed: signIn('The sign-in failed', `Sign in again. If it fails again, contact the support of this app.`),
-  popup_blocked: signIn(
-    'The browser blocked the sign-in window',
-    'Allow pop-up windows for this page, then sign in again.',
-  ),
+  login_failed: signIn('The sign-in failed', 'Sign in again. If it fails again, contact the support of this app.'),
+  popup_blocked: signIn('The browser blocked the sign-in window', 'Allow pop-ups for this page, then sign in again.'),
   popup_closed: signIn('The sign-in window was closed', 'Sign in again if you want to continue.'),
   issuer_mismatch: none('The sign-in came from an unexpected service'),
-  exchange_interrupted: signIn(
-    'The connection failed during the sign-in',
-    'Check your connection, then sign in again.',
-  ),
+  exchange_interrupted: signIn('The sign-in was interrupted', 'Check your connection, then sign in again.'),
   grant_rejected: signIn('The service refused the sign-in'),
   client_rejected: none('The service does not accept this app'),
   login_required: signIn('You are signed out', 'Sign in to continue.'),
   session_ended: signIn('Your session has ended', 'Sign in again to continue.'),
   session_changed: retry('The user of this browser has changed', 'Reload the page to continue as the current user.'),
-  temporarily_unavailable: retry(
-    'The service is not available right now',
-    'You are still signed in. Try again in a moment.',
-  ),
+  temporarily_unavailable: retry('The service is not available', 'You are still signed in. Try again in a moment.'),
   timeout: retry('The service did not respond in time', 'Check your connection, then try again.'),
   aborted: retry('The request was canceled', 'Try again if you still need it.'),
-  response_invalid: retry(
-    'The service sent an invalid response',
-    `Try again. If it fails again, contact the support of this app.`,
-  ),
-  response_too_large: retry(
-    'The service sent a response that is too large',
-    `Try again. If it fails again, contact the support of this app.`,
-  ),
+  response_invalid: retry('The service sent an invalid response', tryThenTell),
+  response_too_large: retry('The service sent a response that is too large', tryThenTell),
   storage_failed: retry('The session could not be read or saved', 'Try again. If it fails again, reload the page.'),
   storage_degraded: none('This browser does not save your session', 'You may have to sign in again after a reload.'),
   lock_timeout: retry('The session is in use', 'Close other tabs of this app, then try again.'),
   origin_forbidden: none('This request was not allowed'),
   unauthenticated: signIn('The service did not accept your sign-in'),
-  client_not_approved: none(
-    'This app is not approved for your organization',
-    'Ask an administrator of your organization to approve it.',
-  ),
+  client_not_approved: none('This app is not approved for your organization', 'Ask an administrator to approve it.'),
   permission_missing: none('You do not have permission', 'Ask an administrator of your organization for access.'),
   validation_failed: none('Some of the data is not valid', 'Correct the marked fields, then send the form again.'),
   request_failed: retry('The request failed', 'Check your connection, then try again.'),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkTtlMs } from '../../src/storage/shared/options.ts'
+import { checkTtlMs } from '../../src/storage/shared/leased-storage.ts'
 
 test.each([undefined, 1, Number.MAX_SAFE_INTEGER])('ttlMs may be %s', (ttlMs) => {
   expect(() => checkTtlMs(ttlMs)).not.toThrow()

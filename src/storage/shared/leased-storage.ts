@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import { databaseTimeoutMs } from '../../internal/limits.ts'
 import { withDeadline, withTimeout } from '../../internal/timeouts.ts'
+import { invalid } from '../../internal/values.ts'
 import { inProcessLock } from '../lock.ts'
 import type { TokenStorage } from '../token-storage.ts'
 import { keepLease, type Lease, type LeaseTable, takeLease } from './lease.ts'
@@ -153,4 +154,10 @@ function failure(database: RecordDatabase, error: unknown): AgentAuthError {
     `The database of the storage failed or did not respond (${reason ?? 'no code'}). Check that it runs and accepts writes, then try again.`,
     { retryable: true },
   )
+}
+
+/** Checks the option `ttlMs` of a shared storage. Throws `config_invalid`. */
+export function checkTtlMs(ttlMs: number | undefined): void {
+  if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0))
+    invalid('ttlMs must be a whole number of milliseconds above 0')
 }
