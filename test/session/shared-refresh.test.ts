@@ -162,7 +162,7 @@ describe('one schedule', () => {
   /** In each tenth of a second. */
   const callsAtOnce = 2
 
-  test.each(outages)(`ten minutes of ${10 * callsAtOnce} calls a second against a service %s`, async (_, answer) => {
+  test.each(outages)(`ten minutes of ${2 * callsAtOnce} calls a second against a service %s`, async (_, answer) => {
     const { time, service, session, eventsOf } = await expired()
     service.usually(answer)
     const startMs = time.nowMs()
@@ -178,9 +178,9 @@ describe('one schedule', () => {
     }
     while (time.nowMs() - startMs < 600_000) {
       for (let n = 0; n < callsAtOnce; n++) call()
-      await time.tick(100)
+      await time.tick(500)
     }
-    expect(calls).toBe(6_000 * callsAtOnce)
+    expect(calls).toBe(1_200 * callsAtOnce)
     expect(service.sent.length).toBeLessThanOrEqual(60)
     await time.pass(12_000)
     expect(settled).toBe(calls)
