@@ -159,15 +159,17 @@ function leftMs({ endsAtMs = Infinity }: BackendClientState): number {
 
 /** Calls a route of the backend that responds with the state. Rejects with `temporarily_unavailable` or `storage_failed`. */
 async function callBackend(path: string, method: 'GET' | 'POST'): Promise<BackendBody> {
-  // `{}` if the network failed or the body is no JSON. The body of a backend's error has a `code` and no `status`.
-  const body: BackendBody = Object(
-    await fetch(path, { method, headers: { [csrfHeader]: '1' }, signal: AbortSignal.timeout(defaultTimeoutMs) })
-      .then((response) => response.json())
-      .catch(() => {}),
-  )
-  if (/^signed-/.test(body.status)) return body
+  // Undefined if the network failed or the body is no JSON. The body of a backend's error has a `code` and no `status`.
+  const body: BackendBody | undefined = await fetch(path, {
+    method,
+    headers: { [csrfHeader]: '1' },
+    signal: AbortSignal.timeout(defaultTimeoutMs),
+  })
+    .then((response) => response.json())
+    .catch(() => {})
+  if (body && /^signed-/.test(body.status)) return body
   throw new AgentAuthError(
-    body.code === 'storage_failed' ? body.code : 'temporarily_unavailable',
+    body?.code === 'storage_failed' ? body.code : 'temporarily_unavailable',
     `${path} gave no session. Check basePath.`,
     { retryable: true },
   )
