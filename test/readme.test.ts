@@ -15,13 +15,15 @@ const pages = ['README.md', ...guides].map(read).join('\n')
 /** Without the line that tells the type checker whose JSX it is. */
 const snippet = (path: string): string => read(path).replace(/^\/\*\* @jsxImportSource .*\n/, '')
 
-test.each(
-  ['docs/snippets', 'examples/node-backend/adapters'].flatMap((folder) =>
+test.each([
+  'examples/frameworks/vue/App.test.ts',
+  'examples/frameworks/vue/models.spec.ts',
+  ...['docs/snippets', 'examples/node-backend/adapters'].flatMap((folder) =>
     readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
       .filter((file) => /(?<!\.d)\.(tsx?|mjs)$/.test(file) && !/^(next|backend)\b|node_modules|my-storage/.test(file))
       .map((file) => `${folder}/${file}`),
   ),
-)('a page shows %s, which is compiled or run, as it is', (file) => {
+])('a page shows %s, which is compiled or run, as it is', (file) => {
   expect(pages).toContain(`\n${snippet(file)}\`\`\`\n`)
 })
 
@@ -30,9 +32,9 @@ test.each(['docs/start/frameworks.md', 'docs/clients.md'])(
   (page) => {
     const folder = 'examples/frameworks/'
     const files = readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
-      .filter((file) => /\.(ts|svelte)$/.test(file) && !/node_modules|\.svelte-kit|\.react-router/.test(file))
+      .filter((file) => /\.(ts|svelte|vue)$/.test(file) && !/node_modules|\.svelte-kit|\.react-router/.test(file))
       .map((file) => read(folder + file))
-    const blocks = [...read(page).matchAll(/^```(?:ts|svelte)\n([\s\S]*?)^```$/gm)].map(([, code]) => code)
+    const blocks = [...read(page).matchAll(/^```(?:ts|svelte|vue)\n([\s\S]*?)^```$/gm)].map(([, code]) => code)
     expect(blocks.length).toBeGreaterThan(0)
     expect(blocks.filter((code) => !files.includes(code ?? ''))).toEqual([])
   },

@@ -1,6 +1,6 @@
 import { memoryStorage } from 'agent-auth'
 import { createAgentApi } from 'agent-auth/api'
-import { type Backend, createBackend } from 'agent-auth/backend'
+import { type Backend, createBackend, type SessionSource } from 'agent-auth/backend'
 
 const { PORT = '3000', AGENT_BASE_URL: baseUrl = '', ...env } = process.env
 
@@ -23,7 +23,7 @@ export function theBackend(): Backend {
 }
 
 /** Asks the API as the user of this request. Returns undefined if none is signed in. */
-export async function countModels(request: Request): Promise<string | undefined> {
+export async function countModels(request: SessionSource): Promise<string | undefined> {
   const session = await theBackend().getSession(request)
   if (!session.signedIn) return undefined
   const api = createAgentApi({ baseUrl, fetch: session.fetch })

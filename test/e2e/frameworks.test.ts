@@ -1,6 +1,9 @@
 // @module-tag chromium
 
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { userText } from 'agent-auth/texts'
@@ -9,13 +12,16 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { buildPackages } from '../../scripts/example.ts'
 import { clientOf } from '../../service/test/support/login.ts'
-import { launchChromium } from '../support/chromium.ts'
+import { findChromium, findHeadlessShell, launchChromium } from '../support/chromium.ts'
 import { runNode } from '../support/example.ts'
 import { freePort } from '../support/free-port.ts'
 
-const folder = fileURLToPath(new URL('../../examples/frameworks/', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const folder = `${root}examples/frameworks/`
 const vite = `${folder}node_modules/vite/bin/vite.js`
 const reactRouter = `${folder}node_modules/@react-router/dev/bin.js`
+const nuxt = `${folder}node_modules/nuxt/bin/nuxt.mjs`
+const astro = `${folder}node_modules/astro/astro.js`
 
 interface App {
   readonly tokensIn: 'page' | 'backend'
@@ -33,6 +39,8 @@ const apps: Readonly<Record<string, App>> = {
   angular: page,
   sveltekit: { tokensIn: 'backend', serve: [vite, 'dev'], router: 'guarded' },
   'react-router': { tokensIn: 'backend', serve: [reactRouter, 'dev'], router: 'guarded' },
+  nuxt: { tokensIn: 'backend', build: [nuxt, 'build'], serve: ['.output/server/index.mjs'], router: 'guarded' },
+  astro: { tokensIn: 'backend', build: [astro, 'build'], serve: ['dist/server/entry.mjs'], router: 'guarded' },
 }
 
 let service: Service
@@ -43,10 +51,11 @@ beforeAll(async () => {
   for (const [name, { tokensIn }] of Object.entries(apps)) {
     const port = await freePort()
     ports.set(name, port)
-    redirectUris.push(`http://127.0.0.1:${port}${tokensIn === 'page' ? '' : '/auth'}/callback`)
+    // The service takes that of a page on every port.
+    if (tokensIn === 'backend') redirectUris.push(`http://127.0.0.1:${port}/auth/callback`)
   }
   ;[service, browser] = await Promise.all([
-    startService({ dev: 'on', redirectUris }),
+    startService({ dev: 'on', redirectUris, tokenClaims: 'profile' }),
     launchChromium(),
     buildPackages(),
   ])
@@ -103,6 +112,7 @@ describe.each(Object.entries(apps))('examples/frameworks/%s', (name, { tokensIn,
     const first = await open('/')
     await button(first, 'Sign in').click()
     await button(first, 'Sign out').waitFor()
+    await first.getByText('Ada Admin').waitFor()
     const second = await open(router === 'none' ? '/' : '/models')
     await models(second).waitFor()
     // The page finds a token that it takes for valid, and the API refuses it.
@@ -137,7 +147,27 @@ describe.each(Object.entries(apps))('examples/frameworks/%s', (name, { tokensIn,
   })
 })
 
-test.each(['.', 'angular', 'solid', 'react-router'])(
+describe.concurrent('the tests of examples/frameworks/vue, as the page on tests shows them, pass with', () => {
+  const run = (...args: string[]) => {
+    const env = { PATH: process.env.PATH, CHROMIUM: findHeadlessShell() ?? findChromium() }
+    return promisify(execFile)(process.execPath, args, { cwd: `${folder}vue`, env })
+  }
+
+  test('Vue Test Utils', async ({ expect }) => {
+    const { stdout } = await run(`${root}node_modules/vitest/vitest.mjs`, 'run', 'App.test.ts')
+    expect(stdout).toContain('1 passed')
+  })
+
+  test('a Vite server as a fixture of Playwright', async ({ expect, onTestFinished }) => {
+    const output = await mkdtemp(join(tmpdir(), 'agent-auth-playwright-'))
+    onTestFinished(() => rm(output, { recursive: true }))
+    const cli = `${folder}node_modules/@playwright/test/cli.js`
+    const { stdout } = await run(cli, 'test', '--reporter', 'line', '--output', output)
+    expect(stdout).toContain('1 passed')
+  })
+})
+
+test.concurrent.each(['.', 'angular', 'solid', 'react-router'])(
   'the TypeScript of examples/frameworks/%s compiles',
   async (name) => {
     await promisify(execFile)('npx', ['tsc', '--noEmit', '-p', folder + name])
@@ -155,6 +185,8 @@ function environment(port: string): Record<string, string> {
     AGENT_CLIENT_ID: clientId,
     AGENT_CLIENT_SECRET: clientSecret,
     COOKIE_SECRET: 'a-secret-of-this-test-that-is-long-enough',
+    HOST: '127.0.0.1',
     PORT: port,
+    ASTRO_TELEMETRY_DISABLED: '1',
   }
 }

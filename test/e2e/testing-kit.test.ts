@@ -4,10 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { signedIn, testService } from 'agent-auth/testing'
+import { signedIn, type TestService, testService } from 'agent-auth/testing'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { createAgent } from '../../docs/snippets/testing/playwright.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { runFile } from '../support/example.ts'
 import { freePort } from '../support/free-port.ts'
@@ -47,6 +46,15 @@ async function serveExample(name: string, port: number, env: Readonly<Record<str
   const server = await preview({ ...shared, preview: { port, host: '127.0.0.1', strictPort: true } })
   onTestFinished(() => server.close())
   return `http://127.0.0.1:${port}`
+}
+
+/** Opens the app signed in, and creates an agent. */
+async function createAgent(page: Page, service: TestService, url: string): Promise<void> {
+  await signedIn(page, { service, url })
+  await page.getByLabel('Name', { exact: true }).fill('Night Porter')
+  await page.getByLabel('What it should do').fill('Answers at night.')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('night_porter').waitFor()
 }
 
 test.each(['spa', 'react-spa'])(

@@ -13,6 +13,7 @@ function App(props: RouteSectionProps): JSX.Element {
     <>
       <Show when={user().error}>{(error) => <p role="alert">{userText(error()).text}</p>}</Show>
       <Show when={user().state.status === 'signed-in'}>
+        <p>{String(user().claims?.claims.name)}</p>
         <button type="button" onClick={() => auth.signOut()}>
           Sign out
         </button>

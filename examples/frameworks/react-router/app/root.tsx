@@ -25,15 +25,18 @@ export default function Root(): ReactElement {
 }
 
 function User(): ReactElement | null {
-  const { state, signIn, signOut } = useAuth()
+  const { state, claims, signIn, signOut } = useAuth()
   if (state.status === 'loading') return null
   const [label, act] =
     state.status === 'signed-in'
       ? (['Sign out', () => signOut().then(() => location.assign('/'))] as const)
       : (['Sign in', () => signIn({ returnTo: '/models' })] as const)
   return (
-    <button type="button" onClick={() => void act()}>
-      {label}
-    </button>
+    <>
+      {claims && <p>{String(claims.claims.name)}</p>}
+      <button type="button" onClick={() => void act()}>
+        {label}
+      </button>
+    </>
   )
 }

@@ -1,0 +1,3 @@
+import { countModels } from '../backend'
+
+export default defineEventHandler((event) => countModels(event))
