@@ -66,6 +66,16 @@ export async function migrate(
   }
 }
 
+/** Creates the tables of a database in memory, which is empty. The `Migrator` would ask it a dozen times what it holds. */
+async function createTables(db: RawDatabase, known: Record<string, Migration>): Promise<void> {
+  const done = sql.table(DEFAULT_MIGRATION_TABLE)
+  await sql`create table ${done} (name text primary key, timestamp text)`.execute(db)
+  for (const [name, { up }] of Object.entries(known)) {
+    await up(db)
+    await sql`insert into ${done} (name) values (${name})`.execute(db)
+  }
+}
+
 /** SQLite reports `SQLITE_BUSY` after a wait for a lock, and without a wait while another process opens a new file. */
 function isMigratedElsewhere(error: unknown): boolean {
   return databaseFailureOf(error) === 'conflict' || (error as { code?: unknown } | undefined)?.code === 'SQLITE_BUSY'
@@ -136,7 +146,8 @@ export async function openStore(location: StoreLocation, opening: Opening = { mi
   const db = opaqueDatabase(raw)
   const known = migrationsFor(engine)
   try {
-    await migrate(raw, known, opening)
+    const isInMemory = location.databaseUrl === undefined && location.dataFile === undefined
+    await (isInMemory ? createTables(raw, known) : migrate(raw, known, opening))
   } catch (error) {
     await raw.destroy()
     throw error
