@@ -9,6 +9,8 @@ const entry: Record<string, string> = {
   postgres: 'src/postgres/index.ts',
   testing: 'src/testing/index.ts',
   browser: 'src/browser/index.ts',
+  'browser/isolated': 'src/browser/isolated/index.ts',
+  'browser/worker': 'src/browser/worker/index.ts',
   backend: 'src/backend/index.ts',
   'backend/node': 'src/backend/node/index.ts',
   'backend/client': 'src/backend/client/index.ts',

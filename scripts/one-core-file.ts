@@ -59,5 +59,5 @@ async function modulesOf(entry: string): Promise<string[]> {
 
 /** Corrects the path to the core in an entry of a folder, such as `backend/node.js`. */
 function fromFolder(code: string, path: string): string {
-  return dirname(path).endsWith('backend') ? code.replaceAll(`"${coreFile}"`, `".${coreFile}"`) : code
+  return /\b(backend|browser)$/.test(dirname(path)) ? code.replaceAll(`"${coreFile}"`, `".${coreFile}"`) : code
 }

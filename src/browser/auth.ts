@@ -10,7 +10,7 @@ import type { SessionState } from '../session/memory.ts'
 import { sessionName } from '../session/record.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
-import { loginFinisher } from './finish-login.ts'
+import { leaveToSignIn, loginFinisher } from './finish-login.ts'
 import { countAutomatic } from './login-loop.ts'
 import {
   type BrowserAuthOptions,
@@ -21,7 +21,8 @@ import {
   signInOptions,
   signOutOptions,
 } from './options.ts'
-import { untilShown } from './prerendering.ts'
+import type { PopupApp } from './popup.ts'
+import { redeemCallback, redeemLogin } from './redeem-login.ts'
 import { pageStorage } from './storage/pending-login-storage.ts'
 import { createTabSession } from './tabs/tab-session.ts'
 
@@ -62,15 +63,26 @@ export interface BrowserAuth {
  * Specification section 5.2.
  */
 export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
-  const options = checkAuthOptions(given)
+  const options = checkAuthOptions('createBrowserAuth', given, ['popup', 'navigate'])
   const { storage, key = 'default', popup, navigate = replaceUrl, loginStorage = pageStorage } = options
   // Without Web Crypto no login works. A server has no page, so rendering there is allowed.
   if (globalThis.document) requireWebCrypto()
   const config = configFrom(options)
   const name = sessionName(config, key)
   const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => login.discard() })
-  const handOver = popup && ((callback: string) => popup.handOver(name, callback))
-  const login = loginFinisher({ config, name, session, loginStorage, navigate, handOver })
+  const { redirectUri } = config
+  const parts = { config, session, loginStorage }
+  const login = loginFinisher({
+    redirectUri,
+    name,
+    session,
+    navigate,
+    async signIn(callback, signal) {
+      const { address } = callback
+      if (popup && callbackMode(redirectUri, address) === 'popup') return popup.handOver(name, address)
+      await redeemCallback(parts, callback, signal)
+    },
+  })
   return {
     async ready() {
       const finished = Promise.resolve(login.finish())
@@ -81,20 +93,19 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
     },
     async signIn(given = {}) {
       const { mode = 'redirect', returnTo = login.returnTo ?? location.href, params, signal } = signInOptions(given)
-      if (mode === 'popup' || loginStorage === pageStorage) checkOrigin(config.redirectUri)
+      if (mode === 'popup' || loginStorage === pageStorage) checkOrigin(redirectUri)
       if (mode === 'popup') {
         if (!popup) invalid('signIn in a popup needs the option popup: popupLogin()')
-        return popup.signIn({ config, name, redeem: login.redeem }, { params, signal }).then(login.discard)
+        const redeem: PopupApp['redeem'] = (grant, opened) =>
+          login.guard(opened, redeemLogin(parts, grant, opened.signal))
+        return popup.signIn({ config, name, redeem }, { params, signal }).then(login.discard)
       }
-      // A new login must not replace the one that is being finished.
-      if (login.isPending) return void (await login.finish())
-      login.discard()
-      await untilShown()
-      const state = markedState(mode)
-      const { url, pending } = await createLogin(config, { returnTo, params, state })
-      await countAutomatic(loginStorage, config.clock.wallMs())
-      await loginRecords(loginStorage, config.clock).save(pending)
-      location.assign(url)
+      await leaveToSignIn(login, async () => {
+        const { url, pending } = await createLogin(config, { returnTo, params, state: markedState(mode) })
+        await countAutomatic(loginStorage, config.clock.wallMs())
+        await loginRecords(loginStorage, config.clock).save(pending)
+        return url.href
+      })
     },
     async signOut(given = {}) {
       const { atService, returnTo } = signOutOptions(given)
@@ -115,7 +126,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       },
     ),
     session,
-    isCallbackUrl: (url) => callbackMode(config.redirectUri, url) !== undefined,
+    isCallbackUrl: (url) => callbackMode(redirectUri, url) !== undefined,
     close,
   }
 }

@@ -1,36 +1,33 @@
-import { readCallback } from '../callback.ts'
-import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
-import { redeemGrant } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
-import { abortable, abortedError, succeeds } from '../internal/timeouts.ts'
-import { loginRecords } from '../pending-logins.ts'
+import { abortable, succeeds } from '../internal/timeouts.ts'
 import type { Session } from '../session.ts'
-import type { TokenStorage } from '../storage/token-storage.ts'
 import { callbackMode, hideCallback, isAtRedirectUri } from './callback-url.ts'
 import { untilShown } from './prerendering.ts'
 
+/** A callback of this page. The grant is kept, because its pending login is removed from the storage when it is read. */
+export interface Callback {
+  readonly address: string
+  grant?: Grant | undefined
+}
+
 export interface LoginFinisherOptions {
-  readonly config: AuthConfig
+  readonly redirectUri: string
   /** Identifies the instances of one app in this page. */
   readonly name: string
-  readonly session: Session
-  readonly loginStorage: TokenStorage
+  readonly session: Pick<Session, 'ready'>
   /** Shows the return URL. */
   readonly navigate: (path: string) => void
-  /** Sends the callback of a popup to the page that opened it. */
-  readonly handOver: ((callback: string) => Promise<void>) | undefined
+  /** Signs in with a callback, and sets its grant. The signal fires if the login is discarded. */
+  readonly signIn: (callback: Callback, signal: AbortSignal) => Promise<void>
 }
 
 /** The login whose callback this page was opened with, if there is one. */
 export interface LoginFinisher {
   /** Finishes the login once. A failure that cannot be retried stays until `discard`. */
   finish(): Promise<unknown> | undefined
-  /**
-   * Exchanges the code and signs the user in. Rejects with `aborted` if `discard` comes first, or if the login is aborted before
-   * its tokens are here.
-   */
-  redeem(grant: Grant, login: AbortController): Promise<void>
+  /** Settles as a login that another window finishes. If `discard` comes first, it aborts that login and rejects with `aborted`. */
+  guard(login: AbortController, signingIn: Promise<void>): Promise<void>
   /** Discards the callback, because of a sign-out or another login. A login in progress ends without a session. */
   discard(): void
   /** Whether the login is being finished or still has to be. */
@@ -42,29 +39,24 @@ export interface LoginFinisher {
 /** For a user who is signed in these are no failure: the callback was reloaded, opened twice, or not started here. */
 const harmless: readonly AgentAuthErrorCode[] = ['already_handled', 'flow_not_found']
 
-/** A callback of this page. The grant is kept, because its pending login is removed from the storage when it is read. */
-interface Callback {
-  readonly address: string
-  grant?: Grant
-}
-
 export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
-  const { config, name, session, handOver, navigate } = options
+  const { redirectUri, name, session, navigate, signIn } = options
   const logins = loginsOfPage(name)
   let pending: Callback | undefined
   let result: Promise<unknown> | undefined
   let returnTo: string | undefined
   let discarding = new AbortController()
-  const mode = (address = globalThis.location?.href) => address && callbackMode(config.redirectUri, address)
+  const isCallback = (): boolean => !!globalThis.location && callbackMode(redirectUri, location.href) !== undefined
 
   /** Resolves with the return URL that it has shown. */
   async function run(callback: Callback): Promise<string | undefined> {
-    const { address } = callback
     const { signal } = discarding
     try {
-      const isPopup = handOver && mode(address) === 'popup'
-      await abortable(isPopup ? handOver(address) : finishLogin(options, callback, signal), signal)
-      return callback.grant?.returnTo
+      await abortable(signIn(callback, signal), signal)
+      const path = callback.grant?.returnTo
+      // After a sign-out the app may already show another page. `sameOriginPath` in return-url.ts prevented an open redirect.
+      if (path !== undefined && !signal.aborted) navigate(path)
+      return path
     } catch (error) {
       const { code, retryable, details } = error as AgentAuthError
       returnTo = callback.grant?.returnTo ?? details?.returnTo
@@ -79,14 +71,14 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
   }
 
   function finish(): Promise<unknown> | undefined {
-    if (mode()) {
+    if (isCallback()) {
       const shown = untilShown()
       if (shown !== undefined) return shown.then(finish)
       const { href } = location
       const known = logins.resultOf(href)
       const isRunning = logins.running() !== undefined
       hideCallback()
-      if (known === undefined) pending = { address: new URL(new URL(href).search, config.redirectUri).href }
+      if (known === undefined) pending = { address: new URL(new URL(href).search, redirectUri).href }
       // A router has written back the callback that it read when it was created.
       else if (!pending) result = isRunning ? known : known.then((path) => path !== undefined && navigate(path))
     }
@@ -97,44 +89,34 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
 
   return {
     finish,
-    redeem(grant, login) {
+    guard(login, signingIn) {
       discarding.signal.addEventListener('abort', () => login.abort(), { signal: login.signal })
-      return abortable(signIn(options, grant, login.signal), discarding.signal)
+      return abortable(signingIn, discarding.signal)
     },
     discard() {
       discarding.abort()
       discarding = new AbortController()
       pending = result = undefined
-      if (!mode()) return
+      if (!isCallback()) return
       logins.ignore(location.href)
       hideCallback()
     },
     get isPending() {
-      return (!!mode() && logins.resultOf(location.href) === undefined) || logins.running() !== undefined
+      return (isCallback() && logins.resultOf(location.href) === undefined) || logins.running() !== undefined
     },
     get returnTo() {
-      return isAtRedirectUri(config.redirectUri, location.href) ? returnTo : undefined
+      return isAtRedirectUri(redirectUri, location.href) ? returnTo : undefined
     },
   }
 }
 
-async function signIn({ config, session }: LoginFinisherOptions, grant: Grant, signal: AbortSignal): Promise<void> {
-  const tokens = await redeemGrant(config, grant, signal)
-  if (signal.aborted) throw abortedError()
-  await session.signIn(tokens)
-}
-
-async function finishLogin(options: LoginFinisherOptions, callback: Callback, signal: AbortSignal): Promise<void> {
-  const { config, loginStorage, navigate } = options
-  const { address } = callback
-  callback.grant ??= readCallback(await loginRecords(loginStorage, config.clock).take(address), address, {
-    nowMs: config.clock.wallMs(),
-  })
-  const { grant } = callback
-  if (signal.aborted) return
-  await signIn(options, grant, signal)
-  // After a sign-out the app may already show another page. `sameOriginPath` in return-url.ts prevented an open redirect.
-  if (grant.returnTo !== undefined && !signal.aborted) navigate(grant.returnTo)
+/** Sends the page to the URL that `start` resolves with, unless a login is being finished. */
+export async function leaveToSignIn(login: LoginFinisher, start: () => Promise<string>): Promise<void> {
+  // A new login must not replace the one that is being finished.
+  if (login.isPending) return void (await login.finish())
+  login.discard()
+  await untilShown()
+  location.assign(await start())
 }
 
 const loginsKey: unique symbol = Symbol.for('agent-auth.logins') as never

@@ -46,14 +46,21 @@ export interface SignInOptions {
 }
 
 const forBackends: readonly string[] = ['clientSecret', 'basicEncoding', 'allowHttpHosts']
-const authNames: readonly string[] = [
+const sessionNames: readonly string[] = [
   ...authOptionNames.filter((name) => !forBackends.includes(name)),
-  ...['storage', 'key', 'popup', 'loginStorage', 'navigate'],
+  ...['storage', 'key', 'loginStorage'],
 ]
 
-/** Returns the options of `createBrowserAuth`, checked. Throws `config_invalid` for a name that is unknown and for a wrong type. */
-export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOptions {
-  const own = checkNames('createBrowserAuth', options, authNames)
+/**
+ * Returns the options of `caller`, checked: those of a session in a browser, and those of the page. Throws `config_invalid` for a name
+ * that is unknown and for a wrong type.
+ */
+export function checkAuthOptions<T extends BrowserAuthOptions>(
+  caller: string,
+  options: T,
+  pageNames: readonly string[] = [],
+): T {
+  const own = checkNames(caller, options, [...sessionNames, ...pageNames])
   if (own.storage !== undefined) checkStorage('storage', own.storage)
   if (own.loginStorage !== undefined) checkMethods('loginStorage', own.loginStorage, recordMethods)
   return own

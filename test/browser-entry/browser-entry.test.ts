@@ -4,6 +4,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callbackMode, markedState } from '../../src/browser/callback-url.ts'
 import { loginFinisher } from '../../src/browser/finish-login.ts'
 import { countAutomatic } from '../../src/browser/login-loop.ts'
+import type { PopupApp } from '../../src/browser/popup.ts'
+import { redeemLogin } from '../../src/browser/redeem-login.ts'
 import { fallbackStorage } from '../../src/browser/storage/memory-fallback.ts'
 import { encodeRecord, type SessionRecord } from '../../src/session/record.ts'
 import { createTokens } from '../../src/tokens.ts'
@@ -84,10 +86,11 @@ describe('the exchange of a popup login', () => {
     const { fetch, calls } = scriptedFetch(respond)
     const config = configWith({ fetch })
     const session = createSession(config)
-    const navigate = (): void => {}
-    const parts = { config, name: 'app', session, loginStorage: memoryStorage(), navigate, handOver: undefined }
+    const parts = { config, session, loginStorage: memoryStorage() }
     const login = new AbortController()
-    const { redeem, discard } = loginFinisher(parts)
+    const { redirectUri } = config
+    const { guard, discard } = loginFinisher({ redirectUri, name: 'app', session, navigate() {}, async signIn() {} })
+    const redeem: PopupApp['redeem'] = (grant, opened) => guard(opened, redeemLogin(parts, grant, opened.signal))
     return { calls, session, login, discard, grant: await grantFor(config), redeem }
   }
   const granted = (): Response => json({ access_token: 'x' })

@@ -16,6 +16,8 @@ export async function bundleAgainst(folder: string, file: string, alias: Record<
       'agent-auth/api': join(folder, 'api.js'),
       'agent-auth/backend/client': join(folder, 'backend/client.js'),
       'agent-auth/browser': join(folder, 'browser.js'),
+      'agent-auth/browser/isolated': join(folder, 'browser/isolated.js'),
+      'agent-auth/browser/worker': join(folder, 'browser/worker.js'),
       'agent-auth/react': join(folder, 'react.js'),
       'agent-auth/texts': join(folder, 'texts.js'),
     },

@@ -114,14 +114,8 @@ describe('printing', () => {
     })
     const auth = createBrowserAuth({ ...optionsWith({ fetch }), popup: popupLogin() })
     await auth.session.signIn(tokens)
-    const login = loginFinisher({
-      config,
-      name: 'a',
-      session,
-      loginStorage: storage,
-      navigate() {},
-      handOver: undefined,
-    })
+    const { redirectUri } = config
+    const login = loginFinisher({ redirectUri, name: 'a', session, navigate() {}, async signIn() {} })
     for (const [name, value] of Object.entries({ encrypted, backend, jobs, found, user, api, auth, login }))
       assertNoLeak(value, name)
     auth.close()

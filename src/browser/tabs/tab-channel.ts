@@ -17,8 +17,8 @@ export interface TabListeners {
 }
 
 /**
- * Connects this page with the other tabs of its origin until it is closed. The channel has the name of the session's record. Does
- * nothing without a page.
+ * Connects this page, or the worker of one, with the other tabs of its origin until it is closed. The channel has the name of the
+ * session's record. Does nothing elsewhere, such as in a service worker.
  */
 export function openTabChannel(name: string, { received, returned }: TabListeners): TabChannel {
   const closing = new AbortController()
@@ -35,16 +35,13 @@ export function openTabChannel(name: string, { received, returned }: TabListener
     channel?.close()
     channel = undefined
   }
-  const onReturn = ({ type, persisted = true }: Event & { persisted?: boolean }): void => {
-    if (!persisted || (type === 'visibilitychange' && document.hidden === true)) return
-    join()
-    returned()
-  }
-  if (globalThis.document) {
+  // A dedicated worker repeats the events of its page.
+  if (globalThis.document || 'DedicatedWorkerGlobalScope' in globalThis) {
     const { signal } = closing
-    // The capture phase at the window runs before the page's own listeners, which may call the API.
-    for (const type of ['pageshow', 'online', 'visibilitychange', 'resume'])
-      addEventListener(type, onReturn, { capture: true, signal })
+    onReturn(() => {
+      join()
+      returned()
+    }, signal)
     // An open channel can keep a page out of the back/forward cache.
     addEventListener('pagehide', leave, { signal })
     join()
@@ -56,4 +53,14 @@ export function openTabChannel(name: string, { received, returned }: TabListener
       closing.abort()
     },
   }
+}
+
+/** Calls a function whenever this page was hidden, frozen, offline or in the back/forward cache, and is back. */
+export function onReturn(returned: () => void, signal: AbortSignal): void {
+  const listener = ({ type, persisted = true }: Event & { persisted?: boolean }): void => {
+    if (persisted && !(type === 'visibilitychange' && document.hidden === true)) returned()
+  }
+  // The capture phase at the window runs before the page's own listeners, which may call the API.
+  for (const type of ['pageshow', 'online', 'visibilitychange', 'resume'])
+    addEventListener(type, listener, { capture: true, signal })
 }
