@@ -138,6 +138,20 @@ describe.each(['memory', 'indexed'] as const)('tokens in a worker with the stora
   })
 })
 
+it('a page that is shown again reads the storage of its worker', async () => {
+  const page = await signedIn(await rig.context(), { kind: 'indexed' })
+  await page.evaluate(async () => {
+    const opened = indexedDB.open('agent-auth')
+    await new Promise((resolve) => Object.assign(opened, { onsuccess: resolve }))
+    const transaction = opened.result.transaction('records', 'readwrite')
+    transaction.objectStore('records').clear()
+    await new Promise((resolve) => Object.assign(transaction, { oncomplete: resolve }))
+    opened.result.close()
+    document.dispatchEvent(new Event('visibilitychange'))
+  })
+  await untilStatus(page, 'signed-out')
+})
+
 it('a denied login rejects with its code, and the next login leads to its return URL', async () => {
   rig.service.dev.autoApprove(undefined)
   const page = await rig.open(await rig.context(), '/memory/wanted?a=1')
