@@ -10,7 +10,7 @@ import type { SessionState } from '../session/memory.ts'
 import { sessionName } from '../session/record.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
-import { leaveToSignIn, loginFinisher } from './finish-login.ts'
+import { leaveToSignIn, loginFinisher, readyAfter } from './finish-login.ts'
 import { countAutomatic } from './login-loop.ts'
 import {
   type BrowserAuthOptions,
@@ -63,8 +63,8 @@ export interface BrowserAuth {
  * Specification section 5.2.
  */
 export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
-  const options = checkAuthOptions('createBrowserAuth', given, ['popup', 'navigate'])
-  const { storage, key = 'default', popup, navigate = replaceUrl, loginStorage = pageStorage } = options
+  const options = checkAuthOptions(given)
+  const { storage, key = 'default', popup, navigate, loginStorage = pageStorage } = options
   // Without Web Crypto no login works. A server has no page, so rendering there is allowed.
   if (globalThis.document) requireWebCrypto()
   const config = configFrom(options)
@@ -84,13 +84,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
     },
   })
   return {
-    async ready() {
-      const finished = Promise.resolve(login.finish())
-      // After a failed login the state of the session must be known as well.
-      if (!(await succeeds(finished))) await succeeds(session.ready())
-      await finished
-      return session.ready()
-    },
+    ready: () => readyAfter(login, session.ready),
     async signIn(given = {}) {
       const { mode = 'redirect', returnTo = login.returnTo ?? location.href, params, signal } = signInOptions(given)
       if (mode === 'popup' || loginStorage === pageStorage) checkOrigin(redirectUri)
@@ -140,8 +134,4 @@ function elsewhereReporter(config: AuthConfig): NonNullable<Sending['onElsewhere
     reported.add(origin)
     config.emit({ type: 'sent_without_token', origin })
   }
-}
-
-function replaceUrl(path: string): void {
-  history.replaceState(history.state, '', path)
 }

@@ -1,6 +1,7 @@
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import type { Grant } from '../grant.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
+import type { SessionState } from '../session/memory.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, hideCallback, isAtRedirectUri } from './callback-url.ts'
 import { untilShown } from './prerendering.ts'
@@ -16,8 +17,8 @@ export interface LoginFinisherOptions {
   /** Identifies the instances of one app in this page. */
   readonly name: string
   readonly session: Pick<Session, 'ready'>
-  /** Shows the return URL. */
-  readonly navigate: (path: string) => void
+  /** Shows the return URL. Default: `history.replaceState`. */
+  readonly navigate: ((path: string) => void) | undefined
   /** Signs in with a callback, and sets its grant. The signal fires if the login is discarded. */
   readonly signIn: (callback: Callback, signal: AbortSignal) => Promise<void>
 }
@@ -40,7 +41,7 @@ export interface LoginFinisher {
 const harmless: readonly AgentAuthErrorCode[] = ['already_handled', 'flow_not_found']
 
 export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
-  const { redirectUri, name, session, navigate, signIn } = options
+  const { redirectUri, name, session, navigate = replaceUrl, signIn } = options
   const logins = loginsOfPage(name)
   let pending: Callback | undefined
   let result: Promise<unknown> | undefined
@@ -117,6 +118,19 @@ export async function leaveToSignIn(login: LoginFinisher, start: () => Promise<s
   login.discard()
   await untilShown()
   location.assign(await start())
+}
+
+/** Finishes the login if the page is its callback, and resolves with the state that `ready` reads. */
+export async function readyAfter(login: LoginFinisher, ready: Session['ready']): Promise<SessionState> {
+  const finished = Promise.resolve(login.finish())
+  // After a failed login the state of the session must be known as well.
+  if (!(await succeeds(finished))) await succeeds(ready())
+  await finished
+  return ready()
+}
+
+function replaceUrl(path: string): void {
+  history.replaceState(history.state, '', path)
 }
 
 const loginsKey: unique symbol = Symbol.for('agent-auth.logins') as never

@@ -46,21 +46,14 @@ export interface SignInOptions {
 }
 
 const forBackends: readonly string[] = ['clientSecret', 'basicEncoding', 'allowHttpHosts']
-const sessionNames: readonly string[] = [
+const authNames: readonly string[] = [
   ...authOptionNames.filter((name) => !forBackends.includes(name)),
-  ...['storage', 'key', 'loginStorage'],
+  ...['storage', 'key', 'popup', 'loginStorage', 'navigate'],
 ]
 
-/**
- * Returns the options of `caller`, checked: those of a session in a browser, and those of the page. Throws `config_invalid` for a name
- * that is unknown and for a wrong type.
- */
-export function checkAuthOptions<T extends BrowserAuthOptions>(
-  caller: string,
-  options: T,
-  pageNames: readonly string[] = [],
-): T {
-  const own = checkNames(caller, options, [...sessionNames, ...pageNames])
+/** Returns the options of `createBrowserAuth`, checked. Throws `config_invalid` for a name that is unknown and for a wrong type. */
+export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOptions {
+  const own = checkNames('createBrowserAuth', options, authNames)
   if (own.storage !== undefined) checkStorage('storage', own.storage)
   if (own.loginStorage !== undefined) checkMethods('loginStorage', own.loginStorage, recordMethods)
   return own

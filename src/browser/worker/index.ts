@@ -3,9 +3,8 @@ import { allowedTargets, forbid } from '../../bearer/targets.ts'
 import { bearerFetch } from '../../bearer.ts'
 import { configFrom } from '../../config.ts'
 import { endSessionUrl } from '../../end-session.ts'
-import { invalid } from '../../internal/values.ts'
+import { attempt, invalid } from '../../internal/values.ts'
 import { loginRecords } from '../../pending-logins.ts'
-import type { SessionState } from '../../session/memory.ts'
 import { sessionName } from '../../session/record.ts'
 import { markedState } from '../callback-url.ts'
 import type { Callback } from '../finish-login.ts'
@@ -13,8 +12,7 @@ import { type BrowserAuthOptions, checkAuthOptions } from '../options.ts'
 import { redeemCallback } from '../redeem-login.ts'
 import { indexedDbStorage } from '../storage/indexed-db.ts'
 import { createTabSession } from '../tabs/tab-session.ts'
-import { answerFetch, type RunningFetch } from './answer-fetch.ts'
-import { type Calls, type Hello, plainError, type ToPage, type ToWorker } from './messages.ts'
+import { plainError, type Start, type ToPage, type ToWorker, type WorkerCalls } from './messages.ts'
 
 /**
  * The options of `serveAuth`: those of `createBrowserAuth` without those of the page. A worker has no sessionStorage, so pending logins
@@ -22,9 +20,8 @@ import { type Calls, type Hello, plainError, type ToPage, type ToWorker } from '
  */
 export type WorkerAuthOptions = Omit<BrowserAuthOptions, 'popup' | 'navigate'>
 
-type Handlers = {
-  readonly [K in Exclude<keyof Calls, 'fetch'>]: (given: Calls[K]['given']) => Promise<Calls[K]['result']>
-}
+/** A shorter body is sent in one message, which is faster than a stream. */
+const shortBodyBytes = 65_536
 
 /**
  * Signs in, keeps the session and sends the requests of the page that started this worker with `createIsolatedAuth`. The tokens stay
@@ -33,86 +30,91 @@ type Handlers = {
  */
 export function serveAuth(options: WorkerAuthOptions): void {
   if (!('DedicatedWorkerGlobalScope' in globalThis)) invalid('serveAuth belongs in the file of a worker')
-  const send = (message: ToPage): void => postMessage(message)
   try {
-    send({ hello: serve(options, send) })
+    postMessage({ id: 0, result: serve(options) } satisfies ToPage)
   } catch (error) {
     // Not thrown, because the page could hear of it as of a worker that does not load.
-    send({ failed: plainError(error) })
+    postMessage({ id: 0, error: plainError(error) } satisfies ToPage)
   }
 }
 
-function serve(given: WorkerAuthOptions, send: (message: ToPage) => void): Hello {
-  const options = checkAuthOptions('serveAuth', given)
+function serve(given: WorkerAuthOptions): Start {
+  const options = checkAuthOptions(given)
   const { storage, key = 'default', loginStorage = indexedDbStorage() } = options
   const config = configFrom(options)
-  const { baseUrl, redirectUri, clock } = config
+  const { baseUrl, redirectUri } = config
   let login = new AbortController()
   const signedOut = (): void => {
     login.abort()
     login = new AbortController()
   }
   const { session } = createTabSession(config, { storage, key, name: sessionName(config, key), signedOut })
-  const fetch = bearerFetch(session, {
-    targetOf: allowedTargets({ baseUrl }),
-    fetch: options.fetch,
-    // The policy of the page decides about requests elsewhere.
-    onElsewhere: forbid,
-  })
-  const parts = { config, session, loginStorage }
-  const requests = new Map<number, RunningFetch>()
+  const targetOf = allowedTargets({ baseUrl })
+  // The policy of the page decides about requests elsewhere.
+  const send = bearerFetch(session, { targetOf, fetch: options.fetch, onElsewhere: forbid })
   /** The callback that came last, because a failed login can be tried again with its grant. */
   let callback: Callback | undefined
-  let told: SessionState | undefined
-
-  function tell(): void {
-    if (told === session.state) return
-    told = session.state
-    send({ state: told })
-  }
-
-  const handlers: Handlers = {
-    async ready() {
-      await session.ready()
-      return undefined
-    },
+  const calls: WorkerCalls = {
+    ready: async () => void (await session.ready()),
     async finish(address) {
       if (callback?.address !== address) callback = { address }
-      const { signal } = login
       const current = callback
-      const error = await redeemCallback(parts, current, signal).then(() => undefined, plainError)
+      const { signal } = login
+      const finished = redeemCallback({ config, session, loginStorage }, current, signal)
+      const error = await finished.then(() => undefined, plainError)
       // A sign-out, here or in another tab, is no failure of the login.
       return signal.aborted ? {} : { grant: current.grant, error }
     },
-    async signIn({ returnTo, params }) {
+    async signIn(returnTo, params) {
       const { url, pending } = await createLogin(config, { returnTo, params, state: markedState('redirect') })
-      await loginRecords(loginStorage, clock).save(pending)
+      await loginRecords(loginStorage, config.clock).save(pending)
       return url.href
     },
     async signOut(returnTo) {
       await session.signOut()
       return returnTo === undefined ? undefined : endSessionUrl(config, { returnTo }).href
     },
+    async fetch(target, init, signal = null) {
+      const response = await send(target, { ...init, signal })
+      const { status, statusText, url, redirected, type } = response
+      const headers = [...response.headers] as [string, string][]
+      const isWhole = Number(response.headers.get('content-length') ?? Infinity) <= shortBodyBytes || !canSendStreams()
+      // Chromium has a body for these, which no Response can be made with.
+      const hasBody = response.body !== null && ![204, 205, 304].includes(status)
+      const body = hasBody ? (isWhole ? await response.arrayBuffer() : response.body) : null
+      return { status, statusText, url, redirected, type, headers, body }
+    },
   }
-
-  async function answer<K extends keyof Handlers>(id: number, call: K, given: Calls[K]['given']): Promise<void> {
-    const last = await handlers[call](given).then(
-      (result) => ({ id, result }),
-      (error) => ({ id, error: plainError(error) }),
+  const running = new Map<number, AbortController>()
+  let told: unknown
+  /** The page knows the state before the call ends that changed it. */
+  function answer(to: ToPage, transfer: Transferable[] = []): void {
+    const { state } = session
+    postMessage({ ...to, state: state === told ? undefined : state } satisfies ToPage, { transfer })
+    told = state
+  }
+  session.subscribe(() => answer({}))
+  addEventListener('message', async ({ data: { id, call, given } }: MessageEvent<ToWorker>) => {
+    if (call === 'returned') return void dispatchEvent(new Event('resume'))
+    if (call === 'abort') return running.get(id)?.abort()
+    const controller = new AbortController()
+    running.set(id, controller)
+    const asked = calls[call] as (...given: unknown[]) => Promise<unknown>
+    await asked(...given, controller.signal).then(
+      (result) =>
+        answer(
+          { id, result },
+          [Object(result).body].filter((body) => body instanceof ReadableStream),
+        ),
+      (error) => answer({ id, error: plainError(error) }),
     )
-    // The page knows the state before the call ends.
-    tell()
-    send(last)
-  }
-
-  session.subscribe(tell)
-  addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
-    const { id, call } = data
-    if (call === 'returned') dispatchEvent(new Event('resume'))
-    else if (call === 'drained') requests.get(id)?.drained()
-    else if (call === 'abort') requests.get(id)?.abort()
-    else if (call === 'fetch') void answerFetch({ id, fetch, send, requests }, data.given)
-    else void answer(id, call, data.given as never)
+    running.delete(id)
   })
   return { baseUrl, redirectUri }
+}
+
+/** Safari sends no stream to a page. */
+function canSendStreams(): boolean {
+  const stream = new ReadableStream()
+  return attempt(() => structuredClone(stream, { transfer: [stream] })) !== undefined
 }
