@@ -74,8 +74,8 @@ function serve(given: WorkerAuthOptions): Start {
       await session.signOut()
       return returnTo === undefined ? undefined : endSessionUrl(config, { returnTo }).href
     },
-    async fetch(target, init, signal = null) {
-      const response = await send(target, { ...init, signal })
+    async fetch(target, init, signal) {
+      const response = await send(target, { ...init, signal: signal ?? null })
       const { status, statusText, url, redirected, type } = response
       const headers = [...response.headers] as [string, string][]
       const isWhole = Number(response.headers.get('content-length') ?? Infinity) <= shortBodyBytes || !canSendStreams()
