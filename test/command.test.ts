@@ -682,7 +682,7 @@ describe('doctor', () => {
   })
 
   test.each([
-    ['unauthorized_client', 'Developer: check clientId.'],
+    ['unauthorized_client', 'check clientId.'],
     ['an error of its own', 'registration'],
   ])('a login that is refused with %s is named', async (error, fix) => {
     const bad = await problemsAt('invalid_grant', error)

@@ -16,13 +16,6 @@ export interface Check {
   readonly skipped?: string
 }
 
-/** What the settings of the library do not hold. */
-export interface CheckOptions {
-  /** The origin of a page that calls the API. */
-  readonly origin?: string | undefined
-  readonly ports?: readonly number[] | undefined
-}
-
 /** A response. undefined in its place means that there was none. */
 interface Reply {
   readonly status: number
@@ -31,8 +24,14 @@ interface Reply {
   readonly isOfApi: boolean
 }
 
-/** Checks what the service responds to requests that need no user. Sends them side by side, and no token. */
-export async function checkService(config: AuthConfig, { origin, ports }: CheckOptions): Promise<Check[]> {
+/**
+ * Checks what the service responds to requests that need no user. Sends them side by side, and no token. `origin` is that of a page that
+ * calls the API.
+ */
+export async function checkService(
+  config: AuthConfig,
+  { origin, ports }: { origin?: string | undefined; ports?: readonly number[] | undefined },
+): Promise<Check[]> {
   const searchUrl = `${config.baseUrl}/api/llm_models/search`
   const [login, token, search, preflight] = await Promise.all([
     askForLogin(config, ports),

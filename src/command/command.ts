@@ -60,10 +60,14 @@ async function complain(error: unknown): Promise<number> {
   if (code === 'config_invalid') return 2
   if (code === 'login_required' || code === 'session_ended') return 3
   if (code === 'aborted') return 130
-  return retryable ? 4 : 1
+  // After a login that was not finished, the user has to do something.
+  return retryable && code !== 'timeout' ? 4 : 1
 }
 
-/** Returns a message of the library with what a user of the command does for a login, and without an option that the command lacks. */
+/** Returns a message of the library with what a user of the command does, and without options that the command lacks. */
 function inTerminal(message: string): string {
-  return message.replace('Start a login.', 'Run agent-auth login.').replace(' or at a host of allowHttpHosts', '')
+  return message
+    .replace('Start a login.', 'Run agent-auth login.')
+    .replace(' or at a host of allowHttpHosts', '')
+    .replace(/If no browser opened, .*/, 'Run agent-auth login again, with --timeout 600 or --no-browser.')
 }

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../config.ts'
-import { AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { AgentAuthError } from '../errors.ts'
 import { maxLoginMs } from '../internal/limits.ts'
 import { unconnectedCode } from '../internal/unconnected.ts'
 import { signInWithLoopback } from '../node/loopback/sign-in.ts'
@@ -29,8 +29,6 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
     ports: settings.ports,
     timeoutMs,
     signal: stop.signal,
-  }).catch((error) => {
-    throw isAgentAuthError(error) && error.code === 'timeout' ? lateLogin() : error
   })
   const replaced = await replacedProfile(storage, profile, config)
   await session.signIn(tokens)
@@ -66,14 +64,6 @@ export async function requireServer({ authUrl, fetch }: AuthConfig, timeoutMs: n
 function announce(authUrl: string): void {
   const remedy = 'If the browser shows an error, press Ctrl-C and run agent-auth doctor with the same options.'
   if (process.stderr.isTTY) process.stderr.write(`agent-auth: Sign in at ${new URL(authUrl).origin}. ${remedy}\n`)
-}
-
-/** To try again later would not help: the user has to do something. */
-function lateLogin(): AgentAuthError {
-  return new AgentAuthError(
-    'timeout',
-    'The login was not finished in time. Run agent-auth login again, with --timeout 600 for more time or --no-browser to see the URL.',
-  )
 }
 
 function timeoutIn(text: string | undefined): number | undefined {

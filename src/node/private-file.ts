@@ -43,11 +43,6 @@ function checkFile(path: string, fd: number, { uid, mode }: Stats, trusted: Trus
     refuse(path, 'is open to its group, and its mode cannot be changed. Choose another path, or set trustGroup')
 }
 
-/** Returns whether users beside the owner can read or change a file. Windows has no modes, so it is false there. */
-export function isOpenToOthers({ mode }: Stats): boolean {
-  return process.geteuid !== undefined && (mode & 0o077) !== 0
-}
-
 /** Throws `storage_failed` if users who are not trusted can replace files of a folder. Closes one of this user to its group. */
 export function checkFolder(folder: string, trusted: Trusted): void {
   const status = process.geteuid && statSync(folder, { throwIfNoEntry: false })

@@ -8,8 +8,7 @@ import {
   useMemo,
   useSyncExternalStore,
 } from 'react'
-import { AgentAuthError } from '../errors.ts'
-import { checkNames } from '../internal/values.ts'
+import { checkNames, invalid } from '../internal/values.ts'
 import { type AuthView, createAuthStore, loadingView, type PageAuth } from '../page/auth-store.ts'
 
 /** The return value of `useAuth`. It is the same object until the state or the error changes. */
@@ -40,11 +39,5 @@ export function AuthProvider({ children, ...props }: AuthProviderProps): ReactEl
 
 /** Returns state, claims, sign-in, sign-out and the bearer fetch of the nearest `AuthProvider`. Throws `config_invalid` outside of one. */
 export function useAuth(): ReactAuth {
-  const auth = useContext(AuthContext)
-  if (!auth)
-    throw new AgentAuthError(
-      'config_invalid',
-      'useAuth was called outside of an AuthProvider. Render AuthProvider around the component.',
-    )
-  return auth
+  return useContext(AuthContext) ?? invalid('useAuth needs an AuthProvider around the component')
 }

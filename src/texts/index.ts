@@ -42,15 +42,9 @@ export const userTexts: Readonly<Record<AgentAuthErrorCode, UserText>> = {
   insecure_context: none('This page is not secure', 'Open the app at an address that begins with https.'),
   callback_malformed: signIn('The sign-in came back incomplete'),
   state_mismatch: signIn('This sign-in was not started here'),
-  flow_not_found: signIn(
-    'This sign-in is no longer valid',
-    'It took too long, or it was started in another browser or tab. Sign in again.',
-  ),
+  flow_not_found: signIn('This sign-in is no longer valid', 'It took too long, or began elsewhere. Sign in again.'),
   flow_expired: signIn('The sign-in took too long'),
-  already_handled: signIn(
-    'This sign-in was finished before',
-    'Go back to the app. If you are signed out there, sign in again.',
-  ),
+  already_handled: signIn('This sign-in was finished before', 'Go back to the app. Sign in again if it asks you to.'),
   login_denied: signIn('The sign-in was canceled', 'Sign in again if you want to continue.'),
   login_failed: signIn('The sign-in failed', 'Sign in again. If it fails again, contact the support of this app.'),
   popup_blocked: signIn('The browser blocked the sign-in window', 'Allow pop-ups for this page, then sign in again.'),

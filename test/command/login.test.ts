@@ -101,7 +101,5 @@ test('a login whose browser shows nothing prints the URL once, and names --no-br
   await vi.advanceTimersByTimeAsync(defaultLoopbackMs)
   expect(await exitCode).toBe(1)
   expect(written.split('/authorize?').length).toBe(2)
-  expect(written).toContain(
-    'Run agent-auth login again, with --timeout 600 for more time or --no-browser to see the URL. (timeout)',
-  )
+  expect(written).toContain('Run agent-auth login again, with --timeout 600 or --no-browser. (timeout)')
 })
