@@ -9,7 +9,9 @@ export const limits = {
   descriptionCharacters: 4_000,
   /** Code points. A name has 500, and NFC can make the name and its key three times as long. */
   filterCharacters: 1_500,
-  /** Calls of one tenant that wait for the one in progress. */
+  /** Calls of one tenant in progress, so that those of others take at most a tenth of a second beside its searches. */
+  tenantCallsAtOnce: 2,
+  /** Calls of one tenant that wait for these. */
   tenantCallsWaiting: 500,
   /** 8 MiB: a page of 250 rows of ordinary text is smaller. */
   responseBytes: 8_388_608,

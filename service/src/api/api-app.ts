@@ -99,30 +99,31 @@ function checkPermission({ billing, permissions }: Bearer, needs: Pick<Endpoint,
   if (needs.billing === 'needed' && billing !== 'active') throw unbilled()
 }
 
-/** Lets one call of a tenant be in progress at a time, so that its searches do not hold up other tenants. */
+/** Lets some calls of one tenant be in progress at a time, so that its searches do not hold up other tenants. */
 interface TenantGate {
-  /** Waits for the place of the tenant and returns the function that frees it. Rejects with 429 if too many calls of the tenant wait. */
+  /** Waits for a place and returns the function that frees it. Rejects with 429 if too many calls of the tenant wait. */
   enter(tenant: string): Promise<() => void>
 }
 
 export function createTenantGate(): TenantGate {
-  /** The calls that wait for each tenant with a call in progress. */
-  const waiting = new Map<string, (() => void)[]>()
+  const calls = new Map<string, { inProgress: number; waiting: (() => void)[] }>()
   let begun = Promise.resolve()
 
   return {
     async enter(tenant) {
-      const others = waiting.get(tenant)
-      if (others === undefined) waiting.set(tenant, [])
-      else if (others.length >= limits.tenantCallsWaiting) throw tooMany()
-      else await new Promise<void>((begin) => others.push(begin))
+      const own = calls.get(tenant) ?? { inProgress: 0, waiting: [] }
+      calls.set(tenant, own)
+      if (own.waiting.length >= limits.tenantCallsWaiting) throw tooMany()
+      if (own.inProgress < limits.tenantCallsAtOnce) own.inProgress += 1
+      else await new Promise<void>((begin) => own.waiting.push(begin))
       // Queries of libSQL hold the event loop, so one call begins in each of its turns, and other requests come between.
       begun = begun.then(() => nextTurn())
       await begun
       return () => {
-        const next = waiting.get(tenant)?.shift()
-        if (next === undefined) waiting.delete(tenant)
+        const next = own.waiting.shift()
+        if (next === undefined) own.inProgress -= 1
         else next()
+        if (own.inProgress === 0) calls.delete(tenant)
       }
     },
   }

@@ -44,7 +44,7 @@ Other limits
   descriptions           ${limits.descriptionCharacters} characters; a longer one is 422
   texts in a filter      ${limits.filterCharacters} characters; a longer one is 422
   responses of the API   ${inMebibytes(limits.responseBytes)}; a larger page is 422, ask for fewer rows
-  calls of one tenant    one at a time, ${limits.tenantCallsWaiting} wait; the next gets 429 with Retry-After
+  calls of one tenant    ${limits.tenantCallsAtOnce} at once, ${limits.tenantCallsWaiting} wait; the next gets 429 with Retry-After
   authorization requests ${limits.requestsPerSession} open of one sign-in session; a new one deletes the oldest
   connections of a host  ${limits.connections}
   taking a response      closed after ${limits.stalledResponseMs / 1_000} s without progress

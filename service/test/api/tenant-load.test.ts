@@ -9,7 +9,7 @@ import { rawDatabase } from '../../src/store/database.ts'
 import { tenantStore } from '../../src/store/tenant.ts'
 import { agentSearch, callApi } from '../support/login.ts'
 import { open, statusOf } from '../support/raw-socket.ts'
-import { assemble } from '../support/start.ts'
+import { assemble, isOnPostgres } from '../support/start.ts'
 import { observe } from '../support/statements.ts'
 
 // What one tenant keeps, asks for and does not read may not cost the others.
@@ -100,7 +100,7 @@ test('a page over 8 MiB is 422 at limit, and a smaller page of the same rows is 
   })
 })
 
-test('calls of one tenant are in progress one at a time, and all of them are answered', async () => {
+test('calls of one tenant are in progress two at a time, and all of them are answered', async () => {
   let running = 0
   let most = 0
   observe(assembly, {
@@ -115,20 +115,21 @@ test('calls of one tenant are in progress one at a time, and all of them are ans
   })
   const all = await Promise.all(Array.from({ length: 40 }, () => search(ada, { search_value: 'a' })))
   expect(all.map(({ status }) => status)).toEqual(Array(40).fill(200))
-  expect(most).toBe(1)
+  // On libSQL a query has ended before the next call begins.
+  expect(most).toBe(isOnPostgres() ? 2 : 1)
 })
 
 test('of calls that wait, more than five hundred of one tenant get 429, and another tenant has its place', async () => {
   const gate = createTenantGate()
-  const leave = await gate.enter('busy')
-  const waiting = Array.from({ length: 500 }, () => gate.enter('busy').then((next) => next()))
+  const first = await Promise.all(Array.from({ length: 2 }, () => gate.enter('busy')))
+  const waiting = Array.from({ length: 500 }, () => gate.enter('busy').then((leave) => leave()))
   await expect(gate.enter('busy')).rejects.toMatchObject({
     status: 429,
     type: 'too_many_requests',
     headers: { 'Retry-After': '1' },
   })
   await gate.enter('other')
-  leave()
+  for (const leave of first) leave()
   await Promise.all(waiting)
   await gate.enter('busy')
 })
@@ -166,7 +167,7 @@ test('of responses that no client reads few are made, and other tenants go on', 
   })
   // Those that come while all places are taken are told to come again.
   await Promise.any(unread.slice(-10).map(refusedAs429))
-  expect(made).toBeLessThanOrEqual(1)
+  expect(made).toBeLessThanOrEqual(2)
   expect((await search(ola, {}, modelSearch)).status).toBe(200)
   for (const socket of unread) socket.destroy()
 })
