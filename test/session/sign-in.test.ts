@@ -1,4 +1,6 @@
+import { memoryStorage, type TokenStorage } from 'agent-auth'
 import { describe, expect, it } from 'vitest'
+import { deferred } from '../../src/internal/timeouts.ts'
 import { faulty } from '../support/faulty-rig.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
@@ -124,6 +126,21 @@ describe('two sign-ins at once', () => {
     failing.add('setItem')
     const codes = await Promise.all([codeOf(session.signIn(service.issue())), codeOf(session.signIn(service.issue()))])
     expect(codes).toEqual(['storage_failed', 'storage_failed'])
+  })
+
+  it('an earlier one whose write was in progress settles as the later one does', async () => {
+    const { service, realm } = sessionRig()
+    const inner = memoryStorage()
+    const first = deferred<void>()
+    const writes = [first.promise]
+    const storage: TokenStorage = { ...inner, setItem: () => writes.shift() ?? Promise.reject(new Error('full')) }
+    const { session } = realm({ storage })
+    const earlier = codeOf(session.signIn(service.issue()))
+    await flush()
+    expect(writes).toEqual([])
+    const later = codeOf(session.signIn(service.issue()))
+    first.resolve()
+    expect(await Promise.all([earlier, later])).toEqual(['storage_failed', 'storage_failed'])
   })
 
   it('in two pages whose clocks differ, the later one is in both pages', async () => {
