@@ -28,12 +28,12 @@ const core = [
 
 /** What a set should take, and what it may take until then: bytes, compressed with brotli. A ceiling only goes down. */
 const budgets: Readonly<Record<string, { readonly most: number; readonly ceiling: number }>> = {
-  'core: login, session, bearer': { most: 15_000, ceiling: 16_200 },
-  'agent-auth/browser': { most: 19_000, ceiling: 20_900 },
+  'core: login, session, bearer': { most: 15_000, ceiling: 15_000 },
+  'agent-auth/browser': { most: 19_000, ceiling: 19_000 },
   'agent-auth/browser/isolated': { most: 4_600, ceiling: 4_600 },
   'agent-auth/browser/worker': { most: 17_600, ceiling: 17_600 },
-  'agent-auth/api': { most: 4_800, ceiling: 4_800 },
-  'agent-auth/backend/client': { most: 1_500, ceiling: 1_510 },
+  'agent-auth/api': { most: 4_800, ceiling: 4_500 },
+  'agent-auth/backend/client': { most: 1_500, ceiling: 1_505 },
 }
 
 interface Bundle {

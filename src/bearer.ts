@@ -2,7 +2,7 @@ import { refusesRetry } from './bearer/challenge.ts'
 import { allowedTargets, type BearerTargets, forbid, forbidUserInfo, type TargetOf } from './bearer/targets.ts'
 import { isAgentAuthError } from './errors.ts'
 import { abortedError, sleep } from './internal/timeouts.ts'
-import { attempt, checkMethods, checkNames, checkOneOf, invalid } from './internal/values.ts'
+import { attempt, checkMethods, checkNames, invalid } from './internal/values.ts'
 import type { AccessTokenSource } from './session.ts'
 import { discardBody, readAtMost } from './token-endpoint/response.ts'
 import { isTokenText } from './tokens.ts'
@@ -33,9 +33,7 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
   checkMethods('source', tokens, ['getAccessToken'])
   const names = ['baseUrl', 'origins', 'allowHttpHosts', 'fetch', 'elsewhere']
   const own = checkNames('createBearerFetch', options, names)
-  const { elsewhere = 'pass' } = own
-  checkOneOf('elsewhere', elsewhere, ['pass', 'reject'])
-  const onElsewhere = elsewhere === 'reject' ? forbid : undefined
+  const onElsewhere = own.elsewhere === 'reject' ? forbid : undefined
   return bearerFetch(tokens, { targetOf: allowedTargets(own, own.allowHttpHosts), fetch: own.fetch, onElsewhere })
 }
 

@@ -7,7 +7,8 @@ import { maxLoginMs } from './internal/limits.ts'
 import { attempt, checkAwaited, checkNames, ownMembers, present } from './internal/values.ts'
 import { isTemporary, remedyFor } from './oauth-error-codes.ts'
 
-const protocolNames: readonly string[] = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']
+/** The parameters of a callback. RFC 6749 section 4.1.2, RFC 9207. */
+export const protocolNames: readonly string[] = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']
 
 const maxCodeLength = 4_096
 /** How much of `error`, and of `error_description` and `error_uri`, an error keeps, in characters. */

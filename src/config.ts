@@ -91,15 +91,12 @@ export interface AuthConfig {
   emit(event: AuthEvent): void
 }
 
-/** The names of the options of `createAuthConfig`, for entry points that have the same. */
-export const authOptionNames: readonly (keyof AuthConfigOptions)[] = [
+/** The names of the options of a page, for entry points that have the same. */
+export const pageOptionNames: readonly (keyof AuthConfigOptions)[] = [
   'authUrl',
   'baseUrl',
   'clientId',
-  'clientSecret',
-  'basicEncoding',
   'redirectUri',
-  'allowHttpHosts',
   'scope',
   'dialect',
   'authorizationEndpoint',
@@ -112,6 +109,9 @@ export const authOptionNames: readonly (keyof AuthConfigOptions)[] = [
   'clock',
   'onEvent',
 ]
+
+/** The names of all options of `createAuthConfig`. */
+export const authOptionNames = /* @__PURE__ */ pageOptionNames.concat('clientSecret', 'basicEncoding', 'allowHttpHosts')
 
 /**
  * Checks the options, sets the defaults and freezes the result. Later changes of the options have no effect.

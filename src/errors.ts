@@ -89,7 +89,7 @@ export class AgentAuthError extends Error {
     { retryable = false, status, details }: AgentAuthErrorOptions = {},
   ) {
     super(message)
-    Object.assign(this, { code, retryable }, status !== undefined && { status }, details && { details })
+    Object.assign(this, { code, retryable }, status && { status }, details && { details })
     // Not enumerable, so that a printed error shows only what helps.
     Object.defineProperties(this, { name: { value: 'AgentAuthError' }, [marker]: {} })
   }
@@ -97,5 +97,5 @@ export class AgentAuthError extends Error {
 
 /** Returns whether a value is an error of this library, also if it comes from another copy of it or another realm. */
 export function isAgentAuthError(value: unknown): value is AgentAuthError {
-  return typeof value === 'object' && value !== null && marker in value
+  return marker in Object(value)
 }

@@ -13,7 +13,7 @@ export type AuthEvent =
       readonly outcome: 'ok' | 'not_sent' | 'busy' | 'ambiguous' | 'terminal' | 'config' | 'foreign'
       /** The HTTP status, if there was a response. */
       readonly status?: number
-      /** The kind of a mistake in the app's own `fetch`: the name of an error, or `no Response`. Then `outcome` is `config`. */
+      /** A mistake in the app's own `fetch`: `no Response`. Then `outcome` is `config`. */
       readonly mistake?: string
       /** How long the request took, in milliseconds. */
       readonly durationMs: number

@@ -2,7 +2,7 @@ import { generateRandomState } from 'oauth4webapi'
 import type { TokenClaims } from './claims.ts'
 import type { AuthConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
-import { checkAwaited, checkNames, checkOneOf, checkStorage, invalid } from './internal/values.ts'
+import { checkAwaited, checkNames, checkStorage, invalid } from './internal/values.ts'
 import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.ts'
 import { SessionMemory, type SessionState } from './session/memory.ts'
 import { decodeRecord, encodeRecord, isRecord, type SessionRecord, sessionName } from './session/record.ts'
@@ -162,7 +162,6 @@ export function openSession(
     },
     async resume(options = {}) {
       const { after = 'change' } = checkNames('resume', options, ['after'])
-      checkOneOf('after', after, ['change', 'sign-out'])
       refresh.resetDelay()
       if (after === 'sign-out' && signingIn) {
         cancelSignIn()

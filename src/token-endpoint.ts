@@ -69,7 +69,6 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
   // Taken before the request, so that a slow response does not make the life of a token longer.
   const obtainedAtMs = clock.wallMs()
   const result = await resultOf(config, request)
-  const nowMs = clock.wallMs()
   const outcome = classify(grant, result)
   config.emit(
     present<Extract<AuthEvent, { type: 'token_request' }>>({
@@ -82,7 +81,7 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
       origin,
     }),
   )
-  if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs })
+  if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs: clock.wallMs() })
   const tokens = tokensFromResponse(result.body ?? {}, obtainedAtMs, request.previous)
   if (isReduced(tokens.scope, config.scope)) config.emit({ type: 'scope_reduced' })
   return tokens
@@ -97,8 +96,7 @@ async function resultOf(config: AuthConfig, request: TokenRequest): Promise<Toke
     return await withDeadline(config.timeoutMs, (signal) => roundTrip(config, request, signal), request.signal)
   } catch (error) {
     if (isAgentAuthError(error)) return { lost: error }
-    const mistake = attempt(() => mistakeOf(error))
-    return { lost: isOffline || attempt(() => wasNotSent(error)) ? 'not_sent' : 'unknown', mistake }
+    return { lost: isOffline || attempt(() => wasNotSent(error)) ? 'not_sent' : 'unknown' }
   }
 }
 
@@ -147,16 +145,6 @@ function send(config: AuthConfig, { url, headers, body }: WireRequest, signal: A
     redirect: 'manual',
     signal,
   })
-}
-
-/**
- * Returns the name of an error that comes from a mistake in the app's own `fetch`, or in its settings, and not from the network. The text
- * of the error may quote a secret, so only names of the language are returned.
- */
-function mistakeOf(error: unknown): string | undefined {
-  const { name } = Object(error)
-  // A network failure is a TypeError as well.
-  return name === 'ReferenceError' || name === 'RangeError' ? name : undefined
 }
 
 /**

@@ -3,7 +3,6 @@ import { ownMembers, present, redacted } from './internal/values.ts'
 
 /** The longest token that is used, in characters, because servers limit the size of a header. */
 const maxTokenLength = 16_384
-const maxScopeLength = 16_384
 /** The longest lifetime that counts, in seconds: ten years. A longer one is a mistake, and the lifetime counts as unknown. */
 const maxLifetimeS = 315_360_000
 
@@ -33,7 +32,7 @@ export function hasBearerToken({ access_token: token, token_type: type }: Record
 
 /**
  * Reads a response that `hasBearerToken` has accepted: the members that the specification and RFC 6749 section 5.1 name. If
- * a refresh leaves out the refresh token or the scope, those of `previous` stay. A scope that is too long is discarded.
+ * a refresh leaves out the refresh token or the scope, those of `previous` stay.
  * An `expires_in` that is missing, 0 or too long gives way to the `exp` and `iat` of a JWT, and without those the lifetime is unknown.
  */
 export function tokensFromResponse(
@@ -50,7 +49,7 @@ export function tokensFromResponse(
     refreshToken: text(refreshToken) ?? kept.refreshToken,
     expiresAtMs: lifeMs && obtainedAtMs + lifeMs,
     obtainedAtMs,
-    scope: text(scope, maxScopeLength) ?? kept.scope,
+    scope: text(scope) ?? kept.scope,
   })
 }
 
@@ -64,8 +63,8 @@ export function lifeOf({ expiresAtMs, obtainedAtMs }: Tokens): number | undefine
   return expiresAtMs === undefined ? undefined : Math.max(0, expiresAtMs - obtainedAtMs)
 }
 
-function text(value: unknown, maxLength = Number.POSITIVE_INFINITY): string | undefined {
-  return typeof value === 'string' && value.length <= maxLength && value ? value : undefined
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value ? value : undefined
 }
 
 function lifetimeMs(expiresIn: unknown): number | undefined {

@@ -89,7 +89,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       const { mode = 'redirect', returnTo = login.returnTo ?? location.href, params, signal } = signInOptions(given)
       if (mode === 'popup' || loginStorage === pageStorage) checkOrigin(redirectUri)
       if (mode === 'popup') {
-        if (!popup) invalid('signIn in a popup needs the option popup: popupLogin()')
+        if (!popup) invalid('popup is missing. Set it to popupLogin()')
         const redeem: PopupApp['redeem'] = (grant, opened) =>
           login.guard(opened, redeemLogin(parts, grant, opened.signal))
         return popup.signIn({ config, name, redeem }, { params, signal }).then(login.discard)

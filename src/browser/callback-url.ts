@@ -1,14 +1,13 @@
 import { generateRandomState } from 'oauth4webapi'
+import { protocolNames } from '../callback.ts'
 import { attempt } from '../internal/values.ts'
 
 /** How a login starts: by a redirect of the page or in a popup. The `state` says it, so that the callback's URL is enough. */
 export type LoginMode = 'redirect' | 'popup'
 
-const marks = { redirect: 'r.', popup: 'p.' } as const
-
-/** Returns the state of a login: the mark of its mode, and 32 random bytes. */
+/** Returns the state of a login: its mode, and 32 random bytes. */
 export function markedState(mode: LoginMode): string {
-  return marks[mode] + generateRandomState()
+  return `${mode}.${generateRandomState()}`
 }
 
 /** Returns whether a page is at the redirect URI. Some servers add a slash to the end of its path, or remove it. */
@@ -26,16 +25,15 @@ export function callbackMode(redirectUri: string, address: string | URL): LoginM
   const url = attempt(() => new URL(address, redirectUri))
   if (!url || !isAtRedirectUri(redirectUri, url)) return undefined
   const { searchParams } = url
-  const [, mark] = /^([rp])\.[\w-]{43}$/.exec(searchParams.get('state') ?? '') ?? []
-  if (!mark || !(searchParams.get('code') || searchParams.get('error'))) return undefined
-  return mark === 'p' ? 'popup' : 'redirect'
+  const [, mode] = /^(redirect|popup)\.[\w-]{43}$/.exec(searchParams.get('state') ?? '') ?? []
+  return searchParams.get('code') || searchParams.get('error') ? (mode as LoginMode | undefined) : undefined
 }
 
 /** Removes the protocol's parameters from the address bar. Other parameters, the hash and the history state stay as they are. */
 export function hideCallback(): void {
   const { pathname, search, hash } = location
-  const protocolParameter = /^(code|state|error|error_description|error_uri|iss|scope|session_state)(=|$)/
+  const hidden = [...protocolNames, 'scope', 'session_state']
   const parameters = search.slice(1).split('&')
-  const rest = parameters.filter((parameter) => !protocolParameter.test(parameter)).join('&')
+  const rest = parameters.filter((parameter) => !hidden.includes(parameter.split('=', 1)[0] ?? '')).join('&')
   history.replaceState(history.state, '', pathname + (rest && `?${rest}`) + hash)
 }

@@ -1,4 +1,4 @@
-import { type AuthConfigOptions, authOptionNames } from '../config.ts'
+import { type AuthConfigOptions, pageOptionNames } from '../config.ts'
 import { checkMethods, checkNames, checkSignal, checkStorage, invalid, recordMethods } from '../internal/values.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { LoginMode } from './callback-url.ts'
@@ -45,11 +45,7 @@ export interface SignInOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const forBackends: readonly string[] = ['clientSecret', 'basicEncoding', 'allowHttpHosts']
-const authNames: readonly string[] = [
-  ...authOptionNames.filter((name) => !forBackends.includes(name)),
-  ...['storage', 'key', 'popup', 'loginStorage', 'navigate'],
-]
+const authNames: readonly string[] = [...pageOptionNames, 'storage', 'key', 'popup', 'loginStorage', 'navigate']
 
 /** Returns the options of `createBrowserAuth`, checked. Throws `config_invalid` for a name that is unknown and for a wrong type. */
 export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOptions {

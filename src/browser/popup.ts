@@ -64,24 +64,23 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
         login.abort()
         throw new AgentAuthError(
           'popup_blocked',
-          'The browser blocks the popup or its site data. Call signIn() in a click handler, or redirect.',
+          'The browser blocks the popup or its site data. Call signIn() in a click handler.',
         )
       }
       latest?.abort()
       latest = login
-      const abort = (): void => login.abort()
-      if (signal?.aborted) abort()
-      signal?.addEventListener('abort', abort, { signal: ended })
-      try {
+      const finish = async (): Promise<void> => {
         const state = markedState('popup')
-        const { url, pending } = await abortable(createLogin(config, { returnTo: undefined, params, state }), ended)
+        const { url, pending } = await createLogin(config, { params, state })
         // No page in the window may navigate the page that opened it.
         popup.opener = null
         popup.location.href = url.href
         const received = receiveCallback(channel, state, config.redirectUri)
-        const first = Promise.race([received, untilClosed(popup, ended)])
-        const callback = await abortable(withTimeout(timeoutMs, first), ended)
+        const callback = await withTimeout(timeoutMs, Promise.race([received, untilClosed(popup, ended)]))
         await redeem(readCallback(pending, callback, { nowMs: config.clock.wallMs() }), login)
+      }
+      try {
+        await abortable(abortable(finish(), ended), signal)
       } finally {
         login.abort()
         popup.close()
@@ -92,7 +91,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
 }
 
 async function handOver(name: string, address: string): Promise<void> {
-  const { search, searchParams } = new URL(address)
+  const { searchParams } = new URL(address)
   const state = searchParams.get('state')
   const deliver = (ended: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
@@ -100,7 +99,7 @@ async function handOver(name: string, address: string): Promise<void> {
       channel.onmessage = ({ data }) => {
         if (data?.type === 'received' && data.state === state) resolve()
       }
-      channel.postMessage({ type: 'callback', search })
+      channel.postMessage({ type: 'callback', parameters: [...searchParams] })
     })
   await withDeadline(maxHandOverMs, deliver).catch(() => {
     throw new AgentAuthError('flow_not_found', 'The page that opened this window is gone. Start the login again.')
@@ -116,7 +115,7 @@ function receiveCallback(channel: BroadcastChannel, state: string, redirectUri: 
     channel.onmessage = ({ data }) => {
       if (data?.type !== 'callback') return
       const callback = new URL(redirectUri)
-      callback.search = data.search
+      callback.search = `${new URLSearchParams(data.parameters)}`
       if (callback.searchParams.get('state') !== state) return
       channel.postMessage({ type: 'received', state })
       resolve(callback.href)

@@ -51,7 +51,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null 
 export function sleep(waitMs: number, signal?: AbortSignal | null): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const wait = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.min(waitMs, maxTimerMs))
+    timer = setTimeout(resolve, waitMs)
   })
   return abortable(wait, signal).finally(() => clearTimeout(timer))
 }

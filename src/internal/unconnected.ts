@@ -13,20 +13,17 @@ export function unconnectedCode(error: unknown): string | undefined {
 
 /**
  * Returns whether the failure of a `fetch` came before a byte of the request was sent: no connection, or a certificate that the platform
- * refuses. Browsers do not say it.
+ * refuses. Browsers and Deno do not say it.
  */
 export function wasNotSent(error: unknown): boolean {
-  const { cause, message } = Object(error)
-  // Deno says it in the text alone.
-  if (typeof message === 'string' && message.includes('client error (Connect)')) return true
+  const { cause } = Object(error)
   // An error without a `syscall`, such as one about a certificate, counts as one of `connect`.
   const { code = '', syscall = 'connect' } = Object(cause ?? error)
   // `syscall` is tested, because a `read` or a `write` can fail with a code of `unconnected` as well. Then there was a connection, and
-  // bytes may have been sent. Node has about thirty codes for a refused certificate. The expression matches parts of their names. A code
-  // that it misses counts as unknown. `CERT(?!I)` leaves out the alerts of TLS, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`,
-  // which a server may send after the request.
+  // bytes may have been sent. `CERT(?!I)` leaves out the alerts of TLS, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`, which a
+  // server may send after the request.
   return (
     /^(connect|getaddrinfo)$/.test(syscall) &&
-    (unconnected.test(code) || /CERT(?!I)|VERIFY|CRL|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_/.test(code))
+    (unconnected.test(code) || /CERT(?!I)|VERIFY/.test(code))
   )
 }

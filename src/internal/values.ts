@@ -89,7 +89,7 @@ export const recordMethods: readonly string[] = ['getItem', 'setItem', 'removeIt
 export function checkStorage(name: string, storage: unknown): void {
   checkMethods(name, storage, recordMethods)
   if (Object.prototype.toString.call(storage) === '[object Storage]')
-    invalid(`${name} must not be localStorage or sessionStorage. Use indexedDbStorage() or webStorage(…)`)
+    invalid(`${name} must not be localStorage or sessionStorage. Use indexedDbStorage()`)
 }
 
 /** Throws `config_invalid` for a value that is none of the listed ones. */

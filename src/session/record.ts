@@ -88,18 +88,16 @@ export function decodeRecord(name: string, raw: unknown): Stored {
     v === 1 &&
     typeof id === 'string' &&
     Number.isSafeInteger(rev) &&
-    isOptional('number', signedInAtMs) &&
     isTokenText(accessToken) &&
-    isOptional('string', refreshToken) &&
-    isOptional('number', expiresAtMs) &&
-    isOptional('string', scope) &&
-    typeof obtainedAtMs === 'number'
+    typeof obtainedAtMs === 'number' &&
+    areOptional('number', [signedInAtMs, expiresAtMs]) &&
+    areOptional('string', [refreshToken, scope])
   if (!valid) return 'unreadable'
   if (value?.owner !== name) return 'foreign'
   const tokens = createTokens({ accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } as Tokens)
   return { id, rev: rev as number, signedInAtMs: signedInAtMs as number | undefined, tokens }
 }
 
-function isOptional(type: 'string' | 'number', value: unknown): boolean {
-  return value === undefined || typeof value === type
+function areOptional(type: 'string' | 'number', values: readonly unknown[]): boolean {
+  return values.every((value) => value === undefined || typeof value === type)
 }

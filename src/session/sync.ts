@@ -44,8 +44,8 @@ export function recordSync(clock: Clock, store: SessionStore, memory: SessionMem
   let held: Promise<void> | undefined
   let reading: Promise<void> | undefined
   /** The time of the last read. */
-  let readAtMs = Number.NEGATIVE_INFINITY
-  let settledAtMs = Number.NEGATIVE_INFINITY
+  let readAtMs = -Infinity
+  let settledAtMs = -Infinity
 
   function revalidate(when: 'due' | 'now' = 'due'): Promise<void> | undefined {
     if (held !== undefined) return held.then(() => revalidate(when))

@@ -15,7 +15,7 @@ export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>
  */
 export interface Lost {
   readonly lost: 'not_sent' | 'unknown' | AgentAuthError
-  /** What shows that the app's own `fetch` is wrong: the name of an error, or `no Response`. */
+  /** What shows that the app's own `fetch` is wrong: `no Response`. */
   readonly mistake?: string | undefined
   readonly status?: undefined
   readonly body?: undefined

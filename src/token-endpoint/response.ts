@@ -41,7 +41,14 @@ export async function readTokenResponse(response: Response, requested: string): 
     discardBody(response)
     return moved ? { status, media: 'foreign', moved: true } : { status, media: 'foreign', retryAfter }
   }
-  return { status, media: 'json', body: parseObject(await readText(response)), retryAfter }
+  const text = await readTextAtMost(response, maxTokenResponseBytes)
+  if (text === undefined)
+    throw new AgentAuthError(
+      'response_too_large',
+      `The token endpoint sent more than ${maxTokenResponseBytes / 1024} KiB.`,
+      { retryable: true },
+    )
+  return { status, media: 'json', body: parseObject(text), retryAfter }
 }
 
 /**
@@ -53,13 +60,6 @@ export function retryAfterMs(value: string | null | undefined, nowMs: number): n
   const dateWaitMs = httpDate.test(value) ? Date.parse(value) - nowMs : Number.NaN
   const waitMs = /^\d+$/.test(value) ? Number(value) * 1000 : dateWaitMs
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), maxRetryAfterMs)
-}
-
-async function readText(response: Response): Promise<string> {
-  const text = await readTextAtMost(response, maxTokenResponseBytes)
-  if (text !== undefined) return text
-  const message = `The token endpoint sent more than ${maxTokenResponseBytes / 1024} KiB.`
-  throw new AgentAuthError('response_too_large', message, { retryable: true })
 }
 
 /** Reads a body to its end. Beyond `maxBytes` it cancels the rest and resolves to undefined. */

@@ -126,7 +126,7 @@ describe('login', () => {
     const page = await context.newPage()
     await page.goto(`${rig.origin}/memory/home`)
     expect(await outcome).toBe('login_failed')
-    expect(rig.tokenRequests('authorization_code')).toBe(2)
+    expect(rig.tokenRequests('authorization_code')).toBe(5)
   })
 
   it('without a storage for the pending login the page stays', async () => {
@@ -187,7 +187,7 @@ describe('login', () => {
     })
     await page.goto('http://app.example/memory/home')
     await untilTrue(page, () => document.title !== 'App')
-    expect(await page.title()).toMatch(/^insecure_context .*http:\/\/app\.example/)
+    expect(await page.title()).toMatch(/^insecure_context /)
     expect(await page.evaluate(() => ({ ...localStorage, ...sessionStorage }))).toEqual({})
   })
 })
@@ -228,7 +228,7 @@ describe('callback', () => {
   it('a callback that was not started here ends neither a pending login nor a session', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/indexed/home')
-    const forged = `${rig.origin}/indexed/callback?state=r.${'A'.repeat(43)}`
+    const forged = `${rig.origin}/indexed/callback?state=redirect.${'A'.repeat(43)}`
     const own = await interrupted(page)
     expect(await goto(page, `${forged}&error=access_denied`)).toBe('flow_not_found')
     expect(await goto(page, `${forged}&code=theirs`)).toBe('flow_not_found')

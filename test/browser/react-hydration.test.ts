@@ -61,7 +61,7 @@ describe.each(reactMajors)('React %i, taking over what its server rendered, in S
   })
 
   it('the error of a failed callback is shown until a user is signed in, and ends no stored session', async () => {
-    const forged = `/indexed/callback?error=access_denied&state=r.${'A'.repeat(43)}`
+    const forged = `/indexed/callback?error=access_denied&state=redirect.${'A'.repeat(43)}`
     const page = await open(forged)
     await untilShown(page, 'signed-out flow_not_found')
     await page.click('#in')

@@ -201,12 +201,7 @@ describe('one code, one request', () => {
     'ENOTFOUND',
     'UND_ERR_CONNECT_TIMEOUT',
     'CERT_HAS_EXPIRED',
-    'CRL_HAS_EXPIRED',
-    'INVALID_PURPOSE',
-    'PATH_LENGTH_EXCEEDED',
     'ERR_TLS_CERT_ALTNAME_INVALID',
-    'HOSTNAME_MISMATCH',
-    'INVALID_CA',
     'SELF_SIGNED_CERT_IN_CHAIN',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   ])('%s came before a byte was sent: tried again', async (code) => {

@@ -73,7 +73,7 @@ describe('callback', () => {
 
   it('a callback of a login that was not started here ends no session, and a foreign code is left alone', async () => {
     const tab = await rig.signedIn('indexed')
-    const forged = `${rig.app.origin}/indexed/callback?state=r.${'A'.repeat(43)}`
+    const forged = `${rig.app.origin}/indexed/callback?state=redirect.${'A'.repeat(43)}`
     expect(await goto(tab, `${forged}&error=access_denied`)).toBe('signed-in')
     expect(await goto(tab, `${forged}&code=theirs`)).toBe('signed-in')
     const foreign = `${rig.app.origin}/indexed/coupon?code=SAVE10`

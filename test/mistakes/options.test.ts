@@ -34,7 +34,7 @@ describe('storages', () => {
     ['storage', (storage) => createBrowserAuth({ ...optionsWith(), storage })],
   ])('%s refuses localStorage itself and names what to use', async (name, call) => {
     expect(await failure(() => call(untyped(area)))).toMatchObject(
-      invalid(`${name} must not be localStorage or sessionStorage. Use indexedDbStorage() or webStorage(…)`),
+      invalid(`${name} must not be localStorage or sessionStorage. Use indexedDbStorage()`),
     )
   })
 

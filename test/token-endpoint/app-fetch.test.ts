@@ -15,13 +15,6 @@ type Broken = () => unknown
 const token = secret('token')
 
 const mistakes: [string, Broken, string][] = [
-  [
-    'names what is not there',
-    () => {
-      throw new ReferenceError(`${token} is not defined`)
-    },
-    'ReferenceError',
-  ],
   ['returns nothing', async () => undefined, 'no Response'],
   ['returns what axios returns', async () => ({ status: 200, data: { access_token: token } }), 'no Response'],
 ]
@@ -64,22 +57,12 @@ describe('a request that was not sent', () => {
   it.each<[string, Error]>([
     ['Bun', Object.assign(new Error('Unable to connect.'), { code: 'ConnectionRefused' })],
     ['Bun without a name server', Object.assign(new Error('x'), { code: 'FailedToOpenSocket' })],
-    [
-      'Deno',
-      new TypeError('error sending request for url (https://auth.example.com/): client error (Connect): refused'),
-    ],
     ['Node', new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNREFUSED' }) })],
   ])('is known by the error of %s', async (_, error) => {
     const { fetch } = scriptedFetch(error)
     expect((await failure(refreshTokens(configWith({ fetch }), tokensWith()))).details).toEqual({ outcome: 'not_sent' })
   })
 
-  it('is not assumed after the connection was lost on Deno', async () => {
-    const text = 'error sending request for url (https://auth.example.com/): client error (SendRequest): closed'
-    const { fetch } = scriptedFetch(new TypeError(text))
-    const error = await failure(refreshTokens(configWith({ fetch }), tokensWith()))
-    expect(error.details).toEqual({ outcome: 'ambiguous' })
-  })
 })
 
 it('a value that is no signal is refused, and no promise is left unhandled', async () => {

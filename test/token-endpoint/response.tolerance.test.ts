@@ -121,14 +121,6 @@ describe('what a token answer may leave out', () => {
     expect(events.filter(({ type }) => type === 'scope_reduced')).toHaveLength(warnings)
   })
 
-  it.each([
-    [16_384, true],
-    [16_385, false],
-  ])('a scope of %i characters is kept: %s', async (length, isKept) => {
-    const scope = 'a'.repeat(length)
-    expect((await read(members({ scope }))).scope).toBe(isKept ? scope : undefined)
-  })
-
   it.each<[string, number]>([
     ['api.access offline_access', 0],
     ['offline_access more api.access', 0],

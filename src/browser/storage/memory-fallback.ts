@@ -1,5 +1,6 @@
 import { isAgentAuthError } from '../../errors.ts'
 import { sleep, succeeds, withTimeout } from '../../internal/timeouts.ts'
+import { decodeRecord, type SessionRecord } from '../../session/record.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 
@@ -29,7 +30,7 @@ type Item = string | null | undefined
 
 /**
  * A page's storage of one record, until it shows that it cannot be used; then the memory of the page, until a reload. It cannot be
- * used if the first read fails twice or hangs, and if a sign-in cannot be written where no record was.
+ * used if the first read fails twice or hangs, and if a sign-in cannot be written.
  */
 export function fallbackStorage(inner: TokenStorage, name: string, listeners: StorageListeners): FallbackStorage {
   const { changed, degraded, isOutdated } = listeners
@@ -38,14 +39,13 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
   let firstRead: Promise<Item> | undefined
   /** Whether the first read has shown which storage is used. */
   let isKnown = false
-  let hasRecord = false
+  let last: Item
   let isLeftRemoved = false
 
   async function read(): Promise<Item> {
-    const from = used
-    if (isOutdated && !isKnown) await from.removeItem(name)
-    const item = await from.getItem(name)
-    if (from === used) hasRecord = !!item
+    if (isOutdated && !isKnown) await used.removeItem(name)
+    const item = await used.getItem(name)
+    last = item
     return item
   }
   async function readFirst(): Promise<Item> {
@@ -58,6 +58,7 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
     isKnown = true
     return item
   }
+  const idOf = (item: Item): string | undefined => (decodeRecord(name, item) as Partial<SessionRecord>).id
   function fallBack(reason: 'read_failed' | 'write_failed', error: unknown): undefined {
     // A library's error, such as that of a missing key, says that the record must stay as it is.
     if (isAgentAuthError(error) && error.code !== 'timeout') throw error
@@ -74,8 +75,8 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
       const written = async (): Promise<void> => used.setItem(name, value)
       await withTimeout(maxFirstUseMs, written())
     } catch (error) {
-      // The session keeps the tokens of a refresh, and writes them later.
-      if (hasRecord) throw error
+      // A refresh of the record that is stored: the session keeps its tokens, and writes them later.
+      if (idOf(last) === idOf(value)) throw error
       fallBack('write_failed', error)
       await memory.setItem(name, value)
     }
@@ -97,7 +98,7 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
       setItem: (_, value) => write(value),
       async removeItem() {
         await used.removeItem(name)
-        hasRecord = false
+        last = undefined
         changed()
       },
       ...(inner.withLock && {

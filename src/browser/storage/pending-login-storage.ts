@@ -17,7 +17,7 @@ function use<T>(operation: (area: Storage) => T): T {
   } catch {
     throw new AgentAuthError(
       'storage_failed',
-      'sessionStorage is blocked or full. Allow site data for this page, or set loginStorage.',
+      'sessionStorage is blocked or full. Allow site data, or set loginStorage.',
       { retryable: true },
     )
   }

@@ -11,7 +11,7 @@ export interface TabChannel {
 
 export interface TabListeners {
   /** Another tab sent a message. */
-  readonly received: (type: TabMessage) => void
+  readonly received: (type: TabMessage | undefined) => void
   /** This tab was hidden, frozen, offline or in the back/forward cache, and is back. It may have missed a message. */
   readonly returned: () => void
 }
@@ -27,9 +27,7 @@ export function openTabChannel(name: string, { received, returned }: TabListener
     // Firefox throws if it blocks site data.
     channel ??= attempt(() => new BroadcastChannel(name))
     if (channel)
-      channel.onmessage = ({ data }) => {
-        if (data?.type === 'changed' || data?.type === 'signed-out') received(data.type)
-      }
+      channel.onmessage = ({ data }) => received(data?.type)
   }
   const leave = (): void => {
     channel?.close()

@@ -33,8 +33,8 @@ export function createTabSession(
   const revalidate = (after: 'change' | 'sign-out'): void => void session.resume({ after }).catch(() => {})
   const { send, close } = openTabChannel(name, {
     received(type) {
-      if (type === 'changed') revalidate('change')
-      else followSignOut()
+      if (type === 'signed-out') followSignOut()
+      else revalidate('change')
     },
     returned() {
       // A tab that was hidden, frozen, offline or in the back/forward cache received no message.
