@@ -22,8 +22,5 @@ export function wasNotSent(error: unknown): boolean {
   // `syscall` is tested, because a `read` or a `write` can fail with a code of `unconnected` as well. Then there was a connection, and
   // bytes may have been sent. `CERT(?!I)` leaves out the alerts of TLS, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`, which a
   // server may send after the request.
-  return (
-    /^(connect|getaddrinfo)$/.test(syscall) &&
-    (unconnected.test(code) || /CERT(?!I)|VERIFY/.test(code))
-  )
+  return /^(connect|getaddrinfo)$/.test(syscall) && (unconnected.test(code) || /CERT(?!I)|VERIFY/.test(code))
 }

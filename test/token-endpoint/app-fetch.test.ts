@@ -62,7 +62,6 @@ describe('a request that was not sent', () => {
     const { fetch } = scriptedFetch(error)
     expect((await failure(refreshTokens(configWith({ fetch }), tokensWith()))).details).toEqual({ outcome: 'not_sent' })
   })
-
 })
 
 it('a value that is no signal is refused, and no promise is left unhandled', async () => {

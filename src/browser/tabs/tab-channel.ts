@@ -26,8 +26,7 @@ export function openTabChannel(name: string, { received, returned }: TabListener
   const join = (): void => {
     // Firefox throws if it blocks site data.
     channel ??= attempt(() => new BroadcastChannel(name))
-    if (channel)
-      channel.onmessage = ({ data }) => received(data?.type)
+    if (channel) channel.onmessage = ({ data }) => received(data?.type)
   }
   const leave = (): void => {
     channel?.close()
