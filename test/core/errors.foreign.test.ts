@@ -74,7 +74,7 @@ describe('an error that is not of this library', () => {
       clock: broken,
       fetch: async () => {
         state.isArmed = true
-        return json(200, { access_token: word('access') })
+        return json(503, {})
       },
     })
     const { pending } = await startLogin(config)
