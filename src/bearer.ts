@@ -1,5 +1,5 @@
 import { refusesRetry } from './bearer/challenge.ts'
-import { allowedTargets, type BearerTargets, forbid, forbidUserInfo, type TargetOf } from './bearer/targets.ts'
+import { allowedTargets, type BearerTargets, forbid, originOf, type TargetOf } from './bearer/targets.ts'
 import { isAgentAuthError } from './errors.ts'
 import { abortedError, sleep } from './internal/timeouts.ts'
 import { attempt, checkMethods, checkNames, invalid } from './internal/values.ts'
@@ -43,8 +43,8 @@ export interface Sending {
   /** Says which requests get the token. */
   readonly targetOf: TargetOf
   readonly fetch: typeof fetch | undefined
-  /** Called for a request that must not carry the token. If it does not throw, the request is sent without the token. */
-  readonly onElsewhere: ((input: FetchArguments[0]) => void) | undefined
+  /** Called with the origin of a request that must not carry the token. If it does not throw, the request is sent without the token. */
+  readonly onElsewhere: ((origin: string | undefined) => void) | undefined
 }
 
 /** A request that may carry the token, as it was when the caller made it. */
@@ -72,8 +72,8 @@ export function bearerFetch(
     const send = injected ?? fetch
     const call = callOf(targetOf, input, init)
     if (!call) {
-      forbidUserInfo(input)
-      onElsewhere?.(input)
+      const origin = originOf(input)
+      onElsewhere?.(origin)
       return send(input, init)
     }
     // The caller's own header wins: the request is sent as it is, and its 401 is returned without a retry.
@@ -176,5 +176,5 @@ async function tokenFor({ signal, body }: Call, source: AccessTokenSource, rejec
 
 /** Throws before the platform does, because its error quotes the header. */
 function checkToken(token: unknown): string {
-  return isTokenText(token) ? token : invalid('the access token must be printable ASCII without spaces')
+  return isTokenText(token) ? token : invalid('the access token must be printable ASCII')
 }

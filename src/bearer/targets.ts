@@ -44,16 +44,14 @@ function isUnder({ start, path }: { readonly start: string; readonly path: strin
   return !path || !climbingPath.test(href.slice(start.length))
 }
 
-/** Returns the origin that a request goes to if it does not get the token. Undefined if that is none of a host. */
+/**
+ * Returns the origin that a request goes to if it does not get the token. Undefined if that is none of a host. Throws for a URL with a
+ * user name or password, because every `fetch` rejects it with an error that quotes it.
+ */
 export function originOf(input: FetchInput): string | undefined {
-  const origin = parse(input, pageUrl())?.origin
-  return origin?.startsWith('http') ? origin : undefined
-}
-
-/** Throws for a URL with a user name or password, because every `fetch` rejects it with an error that quotes it. */
-export function forbidUserInfo(input: FetchInput): void {
   const url = parse(input, pageUrl())
   if (url ? url.username || url.password : typeof input === 'string' && /:.*@/s.test(input)) forbid()
+  return url?.origin.startsWith('http') ? url.origin : undefined
 }
 
 export function forbid(): never {

@@ -1,7 +1,7 @@
 import { createLogin, requireWebCrypto } from '../authorize.ts'
-import { allowedTargets, originOf } from '../bearer/targets.ts'
-import { bearerFetch, type Sending } from '../bearer.ts'
-import { type AuthConfig, configFrom } from '../config.ts'
+import { allowedTargets } from '../bearer/targets.ts'
+import { bearerFetch } from '../bearer.ts'
+import { configFrom } from '../config.ts'
 import { endSessionUrl } from '../end-session.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
 import { invalid } from '../internal/values.ts'
@@ -71,6 +71,8 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   const name = sessionName(config, key)
   const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => login.discard() })
   const { redirectUri } = config
+  /** The origins of requests without the token. Each is reported once. */
+  const reported = new Set<string>()
   const parts = { config, session, loginStorage }
   const login = loginFinisher({
     redirectUri,
@@ -116,22 +118,15 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       {
         targetOf: allowedTargets({ baseUrl: config.baseUrl }),
         fetch: options.fetch,
-        onElsewhere: elsewhereReporter(config),
+        onElsewhere(origin) {
+          if (!origin || reported.has(origin)) return
+          reported.add(origin)
+          config.emit({ type: 'sent_without_token', origin })
+        },
       },
     ),
     session,
     isCallbackUrl: (url) => callbackMode(redirectUri, url) !== undefined,
     close,
-  }
-}
-
-/** Returns a function that reports requests without the token, each origin once. */
-function elsewhereReporter(config: AuthConfig): NonNullable<Sending['onElsewhere']> {
-  const reported = new Set<string>()
-  return (input) => {
-    const origin = originOf(input)
-    if (!origin || reported.has(origin)) return
-    reported.add(origin)
-    config.emit({ type: 'sent_without_token', origin })
   }
 }

@@ -24,8 +24,5 @@ export async function countAutomatic(storage: TokenStorage, nowMs: number): Prom
     return true
   })
   if (!isCounted)
-    throw new AgentAuthError(
-      'login_failed',
-      'Automatic sign-in stopped after repeated logins. Call signIn() in a click handler.',
-    )
+    throw new AgentAuthError('login_failed', 'Too many logins without a click. Call signIn() in a click handler.')
 }

@@ -7,7 +7,7 @@ export function loginRequired(): AgentAuthError {
 export function sessionChanged(): AgentAuthError {
   return new AgentAuthError(
     'session_changed',
-    'Another sign-in replaced this session. Load the data of its user, then repeat the call.',
+    'Another sign-in replaced this session. Load its data, then repeat the call.',
   )
 }
 
@@ -22,7 +22,7 @@ export function sessionEnded(refusal: AgentAuthError): AgentAuthError {
 }
 
 export function recordNotRemoved(): AgentAuthError {
-  return new AgentAuthError('storage_failed', 'The record may still be stored. Call signOut again.', {
+  return new AgentAuthError('storage_failed', 'The record may remain. Call signOut again.', {
     retryable: true,
   })
 }

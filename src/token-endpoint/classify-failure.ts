@@ -101,7 +101,7 @@ export function tokenError(
 function verdictOnLost({ lost, mistake }: Lost, origin: string): [AgentAuthErrorCode, message: string] {
   if (mistake) return ['config_invalid', `The option fetch ended with ${mistake}. Correct it.`]
   if (isAgentAuthError(lost)) return [lost.code, lost.message]
-  const orPage = isBrowser() ? ', or CORS or CSP connect-src refuses this page' : ''
+  const orPage = isBrowser() ? ', or CORS or CSP refuses this page' : ''
   const fate = lost === 'not_sent' ? 'was not reached' : `did not respond${orPage}`
   return ['temporarily_unavailable', `${origin} ${fate}. ${checkAddress}`]
 }

@@ -306,6 +306,6 @@ describe('the message of a request that did not reach a token endpoint', () => {
     server.use(http.post(tokenUrl, () => HttpResponse.error()))
     vi.stubGlobal('document', {})
     const { message } = await failure(refreshTokens(configWith(), tokensWith())).finally(() => vi.unstubAllGlobals())
-    expect(message).toMatch(/did not respond, or CORS or CSP connect-src refuses this page\. /)
+    expect(message).toMatch(/did not respond, or CORS or CSP refuses this page\. /)
   })
 })

@@ -1,4 +1,4 @@
-import { allowedTargets, forbidUserInfo } from '../../bearer/targets.ts'
+import { allowedTargets, originOf } from '../../bearer/targets.ts'
 import { abortable, succeeds } from '../../internal/timeouts.ts'
 import { attempt, checkNames, invalid } from '../../internal/values.ts'
 import { checkServiceUrl } from '../../service-url.ts'
@@ -125,7 +125,8 @@ export function createIsolatedAuth(options: IsolatedAuthOptions): IsolatedAuth {
       })
       const url = allowedTargets({ baseUrl: connection.baseUrl })(input)
       if (url !== undefined) return sendRequest(connection, input instanceof Request ? input : url, init)
-      forbidUserInfo(input)
+      // Throws for a URL with a user name or password.
+      originOf(input)
       return fetch(input, init)
     },
     // Not enumerable, so that no log of a session shows claims.
