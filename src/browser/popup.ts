@@ -91,7 +91,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
 }
 
 async function handOver(name: string, address: string): Promise<void> {
-  const { searchParams } = new URL(address)
+  const { search, searchParams } = new URL(address)
   const state = searchParams.get('state')
   const deliver = (ended: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
@@ -99,7 +99,7 @@ async function handOver(name: string, address: string): Promise<void> {
       channel.onmessage = ({ data }) => {
         if (data?.type === 'received' && data.state === state) resolve()
       }
-      channel.postMessage({ type: 'callback', parameters: [...searchParams] })
+      channel.postMessage({ type: 'callback', search })
     })
   await withDeadline(maxHandOverMs, deliver).catch(() => {
     throw new AgentAuthError('flow_not_found', 'The page that opened this window is gone. Start the login again.')
@@ -115,7 +115,7 @@ function receiveCallback(channel: BroadcastChannel, state: string, redirectUri: 
     channel.onmessage = ({ data }) => {
       if (data?.type !== 'callback') return
       const callback = new URL(redirectUri)
-      callback.search = `${new URLSearchParams(data.parameters)}`
+      callback.search = data.search
       if (callback.searchParams.get('state') !== state) return
       channel.postMessage({ type: 'received', state })
       resolve(callback.href)
