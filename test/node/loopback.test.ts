@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Server } from 'node:net'
 import { PassThrough } from 'node:stream'
+import { promisify } from 'node:util'
 import { type AuthConfigOptions, createAuthConfig, type Tokens } from 'agent-auth'
 import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
 import { type Service, startService } from 'agent-service'
@@ -282,6 +284,27 @@ describe('the address that the browser is started with', () => {
     expect(await settled).toBe('login_failed')
     expect(await isRefused(redirectUri)).toBe(true)
   })
+
+  // Only root can start a program as another user.
+  test.runIf(process.platform === 'linux' && process.geteuid?.() === 0)(
+    'gives nothing to another user of the machine who read it and is first, and the login goes on',
+    async () => {
+      let open: (url: string) => void = () => {}
+      const opened = new Promise<string>((resolve) => {
+        open = resolve
+      })
+      const settled = codeOf(signInWithLoopback(configWith(), { openBrowser: open }))
+      const script =
+        'fetch(process.argv[1], { redirect: "manual" }).then((r) => console.log(r.status, r.headers.get("location")))'
+      const { stdout } = await promisify(execFile)(process.execPath, ['-e', script, await opened], {
+        uid: 65_534,
+        cwd: '/',
+      })
+      expect(stdout).toBe('404 null\n')
+      await follow(await callbackFrom(await openedUrl(await opened)))
+      expect(await settled).toHaveProperty('resolved')
+    },
+  )
 
   test('cannot be guessed from another one', async () => {
     const { opened, settled } = await started()

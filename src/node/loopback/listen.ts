@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { AgentAuthError } from '../../errors.ts'
+import { attempt } from '../../internal/values.ts'
 
 /** A server on a loopback address of this machine. */
 export interface Listener {
@@ -58,4 +60,12 @@ function listenerOf(server: Server, host: string): Listener {
         server.closeAllConnections()
       }),
   }
+}
+
+/** Returns whether another user of this machine made the connection. Only Linux tells. Root may forward a port for this user. */
+export function isOfOtherUser({ remotePort = 0, localPort = 0, remoteFamily }: Socket): boolean {
+  const table = attempt(() => readFileSync(`/proc/net/tcp${remoteFamily === 'IPv6' ? '6' : ''}`, 'utf8')) ?? ''
+  const [from, to] = [remotePort, localPort].map((port) => port.toString(16).toUpperCase().padStart(4, '0'))
+  const [, uid] = new RegExp(`:${from} \\w+:${to}(?: +[\\w:]+){4} +(\\d+)`).exec(table) ?? []
+  return uid !== undefined && uid !== '0' && Number(uid) !== process.geteuid?.()
 }

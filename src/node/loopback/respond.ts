@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pageStyle, pageStyleSource } from '../../internal/page-style.ts'
 import { attempt } from '../../internal/values.ts'
+import { isOfOtherUser } from './listen.ts'
 
 /** What the server of a loopback login needs to know. */
 export interface CallbackServer {
@@ -54,7 +55,8 @@ function replyTo({ origin, redirectUri, start, accept }: CallbackServer, request
     return { status: 400, text: 'This address is not served here.' }
   if (request.method !== 'GET') return { status: 405, text: 'Only GET is served here.', headers: { allow: 'GET' } }
   if (url.pathname === lastPage) return { status: 200, text: 'You can close this page and return to the terminal.' }
-  const target = start(url.pathname)
+  // Other users can read the address in the arguments of a program, and be faster than the browser.
+  const target = isOfOtherUser(request.socket) ? undefined : start(url.pathname)
   if (target === 'used') return { status: 410, text: 'This address was opened twice. Start the login again.' }
   if (target) return { status: 303, text: 'The login continues at the service.', headers: { location: target } }
   if (url.pathname !== pathname) return { status: 404, text: 'There is no such page.' }
