@@ -12,6 +12,8 @@ export function checkServiceUrl(name: string, value: unknown, httpHosts: readonl
   const url = attempt(() => new URL(text))
   const { protocol, hostname = '' } = url ?? {}
   const mayHaveHttp = protocol === 'http:' && !isRedirect && !isBrowser()
+  // No URL of a request is under such a path, because a server may read it as two.
+  if (name === 'baseUrl' && /%(2f|5c)/i.test(text)) invalid('baseUrl must not have an encoded slash')
   const secure = protocol === 'https:' || isLoopback(hostname) || (mayHaveHttp && httpHosts.includes(hostname))
   if (secure && /^https?:\/\/[^/]/i.test(text) && !forbidden.test(text)) return text
   const parts = isRedirect ? 'user info' : 'user info, query'

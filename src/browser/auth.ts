@@ -10,6 +10,7 @@ import type { SessionState } from '../session/memory.ts'
 import { sessionName } from '../session/record.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
+import { developerConsole } from './developer-console.ts'
 import { leaveToSignIn, loginFinisher, readyAfter } from './finish-login.ts'
 import { countAutomatic } from './login-loop.ts'
 import {
@@ -36,7 +37,7 @@ export interface BrowserAuth {
   ready(): Promise<SessionState>
   /**
    * Sends the user to the authorization server, or opens it in a popup. A redirect resolves when the browser starts to leave, a
-   * popup when the user is signed in. Rejects with `insecure_context`, `config_invalid`,
+   * popup when the user is signed in. Rejects with `insecure_context`, `config_invalid` (also for a redirect in a frame),
    * `storage_failed`, or `login_failed` for a sixth login without a click in a minute. A popup also rejects with
    * `popup_blocked`, `popup_closed`, `timeout`, `aborted` and the codes of a callback.
    */
@@ -67,7 +68,8 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   const { storage, key = 'default', popup, navigate, loginStorage = pageStorage } = options
   // Without Web Crypto no login works. A server has no page, so rendering there is allowed.
   if (globalThis.document) requireWebCrypto()
-  const config = configFrom(options)
+  const developer = options.onEvent ? undefined : developerConsole()
+  const config = configFrom({ ...options, onEvent: options.onEvent ?? developer?.onEvent })
   const name = sessionName(config, key)
   const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => login.discard() })
   const { redirectUri } = config
@@ -117,7 +119,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       },
       {
         targetOf: allowedTargets({ baseUrl: config.baseUrl }),
-        fetch: options.fetch,
+        fetch: developer?.watch(options.fetch) ?? options.fetch,
         onElsewhere(origin) {
           if (!origin || reported.has(origin)) return
           reported.add(origin)

@@ -1,6 +1,7 @@
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import type { Grant } from '../grant.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
+import { invalid } from '../internal/values.ts'
 import type { SessionState } from '../session/memory.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, hideCallback, isAtRedirectUri } from './callback-url.ts'
@@ -115,6 +116,9 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
 export async function leaveToSignIn(login: LoginFinisher, start: () => Promise<string>): Promise<void> {
   // A new login must not replace the one that is being finished.
   if (login.isPending) return void (await login.finish())
+  // The sign-in page of a service refuses to be shown in a frame, and then the frame shows an error page.
+  if (globalThis.top && globalThis.top !== globalThis.self)
+    invalid("a frame cannot show a login. Use mode: 'popup', or open the page in its own tab")
   login.discard()
   await untilShown()
   location.assign(await start())

@@ -1,5 +1,7 @@
-import type { BrowserContext, Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { createServer } from 'node:http'
+import type { BrowserContext, Frame, Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../support/listen.ts'
 import { holdTokenResponse } from './held-response.ts'
 import { browserRig, call, fillForms, signIn, started, statusOf, untilStatus, untilTrue } from './rig.ts'
 
@@ -383,6 +385,46 @@ describe('callback', () => {
       expect(await statusOf(page)).toBe('signed-out')
       expect(rig.tokenRequests('authorization_code')).toBe(0)
     })
+  })
+
+  it("a developer's page without onEvent reads once on the console what no call throws", async () => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      IDBFactory.prototype.open = () => {
+        throw new DOMException('blocked', 'SecurityError')
+      }
+      const fetch = async (): Promise<never> => {
+        throw new TypeError('Failed to fetch')
+      }
+      window.adjust = (options) => ({ ...options, fetch, onEvent: undefined })
+    })
+    const page = await context.newPage()
+    const printed: string[] = []
+    page.on('console', (message) => printed.push(message.text()))
+    expect(await goto(page, `${rig.origin}/indexed/home`)).toBe('signed-out')
+    await page.evaluate(async () => {
+      for (const path of ['a', 'b']) await window.app.codeOf(window.app.auth.fetch(`https://other.example/${path}`))
+    })
+    expect(printed).toEqual([
+      expect.stringContaining('the storage cannot be used (read_failed)'),
+      'agent-auth: https://other.example gets no token, because it is not baseUrl.',
+      expect.stringContaining(`allow ${rig.origin} and authorization by CORS`),
+    ])
+  })
+
+  it('a redirect in a frame, where the service shows no form, is refused', async () => {
+    const portal = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'))
+    onTestFinished(() => void portal.close())
+    const port = await listen(portal, 'localhost')
+    const page = await (await rig.context()).newPage()
+    await page.goto(`http://localhost:${port}`)
+    await page.evaluate(
+      (src) => Object.assign(document.body.appendChild(document.createElement('iframe')), { src }),
+      `${rig.origin}/memory/home`,
+    )
+    const frame = page.frames()[1] as Frame
+    expect(await started(frame)).toBe('signed-out')
+    expect(await frame.evaluate(() => window.app.codeOf(window.app.auth.signIn()))).toBe('config_invalid')
   })
 
   it('a page with images named after members of the document goes on', async () => {

@@ -136,6 +136,34 @@ describe('bad storage', () => {
     expect([await started(page), await call(page), await eventsOf(page)]).toEqual(['signed-in', 200, []])
   })
 
+  it('indexed: the database is lost for longer: the user is signed in again as soon as the page is shown again', async () => {
+    const context = await rig.context()
+    await rig.signedIn(context, 'indexed')
+    await loseConnection(context, 3)
+    const page = await rig.open(context, '/indexed/home')
+    expect([await started(page), await eventsOf(page)]).toEqual(['signed-out', ['storage_degraded read_failed']])
+    await page.evaluate(() => dispatchEvent(new Event('online')))
+    await untilStatus(page, 'signed-in')
+    expect(await call(page)).toBe(200)
+  })
+
+  it('indexed: a database that acknowledges the record and has none: the login lives in memory, with one event', async () => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      const { get } = IDBObjectStore.prototype
+      IDBObjectStore.prototype.get = function () {
+        return get.call(this, 'no such key')
+      }
+    })
+    const page = await rig.signedIn(context, 'indexed')
+    await rig.service.dev.expireAccessTokens()
+    await page.evaluate(() => {
+      window.app.ahead.monotonicMs += 10_000
+    })
+    expect(await call(page)).toBe(200)
+    expect(await eventsOf(page)).toEqual(['storage_degraded write_failed'])
+  })
+
   it('degraded to memory, a sign-out elsewhere is still seen', async () => {
     const context = await rig.context()
     await block(context, 'indexedDB')

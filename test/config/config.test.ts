@@ -147,6 +147,14 @@ describe('other options', () => {
     expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
   })
 
+  it.each(['%2F', '%2f', '%5C'])(
+    'a baseUrl with %s in its path is refused, because no request is under it',
+    async (slash) => {
+      const error = await failure(() => configWith({ baseUrl: `https://api.example.com/a${slash}b` }))
+      expect(error).toMatchObject({ ...invalid, message: expect.stringContaining('encoded slash') })
+    },
+  )
+
   it.each(['authUrl', 'baseUrl', 'redirectUri', 'clientId'])('%s that is not set is called missing', async (name) => {
     for (const value of [undefined, '']) {
       const error = await failure(() => createAuthConfig({ ...optionsWith(), [name]: value } as AuthConfigOptions))

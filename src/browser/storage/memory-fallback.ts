@@ -22,6 +22,8 @@ export interface FallbackStorage {
   readonly storage: TokenStorage
   /** Whether records live in memory. */
   isDegraded(): boolean
+  /** Reads the storage again, and uses it if no user has signed in or out in this page since records live in memory. */
+  tryAgain(): Promise<void>
   /** Removes the record that stays in the storage while records live in memory, so that a reload shows no earlier user. */
   removeLeft(): Promise<void>
 }
@@ -30,7 +32,7 @@ type Item = string | null | undefined
 
 /**
  * A page's storage of one record, until it shows that it cannot be used; then the memory of the page, until a reload. It cannot be
- * used if the first read fails twice or hangs, and if a sign-in cannot be written.
+ * used if the first read fails twice or hangs, and if a sign-in cannot be written or is not there after its write.
  */
 export function fallbackStorage(inner: TokenStorage, name: string, listeners: StorageListeners): FallbackStorage {
   const { changed, degraded, isOutdated } = listeners
@@ -72,7 +74,11 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
   }
   async function write(value: string): Promise<void> {
     try {
-      const written = async (): Promise<void> => used.setItem(name, value)
+      const written = async (): Promise<void> => {
+        await used.setItem(name, value)
+        // Some browsers acknowledge a write and keep nothing.
+        if (idOf(last) !== idOf(value) && !(await used.getItem(name))) throw new Error('not there')
+      }
       await withTimeout(maxFirstUseMs, written())
     } catch (error) {
       // A refresh of the record that is stored: the session keeps its tokens, and writes them later.
@@ -110,6 +116,14 @@ export function fallbackStorage(inner: TokenStorage, name: string, listeners: St
       }),
     },
     isDegraded: () => used === memory,
+    async tryAgain() {
+      const readAgain = async (): Promise<void> => {
+        if (isOutdated) await inner.removeItem(name)
+        await inner.getItem(name)
+      }
+      // The memory counts once a user has signed in or out in this page.
+      if (!isLeftRemoved && (await succeeds(withTimeout(maxFirstUseMs, readAgain()))) && !isLeftRemoved) used = inner
+    },
     removeLeft,
   }
 }

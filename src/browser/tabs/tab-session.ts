@@ -65,7 +65,7 @@ export function createTabSession(
     // A sign-out before a sign-in does not concern it.
     if (sessionRef !== before) mark.wasSet()
   })
-  const { signOut } = session
+  const { resume, signOut } = session
   session.signOut = () => {
     const done = signOut()
     signedOut()
@@ -75,6 +75,9 @@ export function createTabSession(
     void records.removeLeft()
     return done
   }
+  // At once if possible, so that a call right after it waits for the read.
+  session.resume = (options) =>
+    records.isDegraded() ? records.tryAgain().then(() => resume(options)) : resume(options)
   if (untilShown() !== undefined) waitUntilShown(session)
   return { session, close }
 }
