@@ -42,26 +42,19 @@ async function ready(): Promise<void> {
   )
 }
 
-/** As frameworks run the loaders of a route and of its parent, and their initializers. */
+/** As routers run the loaders of a route and of its parent. */
 const readyTwice = (): Promise<unknown> => Promise.all([ready(), ready()])
 
-/** A router as Angular and SvelteKit have one: it commits a navigation by writing the URL that it read before its guards ran. */
-function routerWithGuards(): { start(): Promise<void>; go(path: string): Promise<void> } {
+/** A router as SvelteKit has one: it commits a navigation by writing the URL that it read before its loaders ran. */
+function routerWithLoaders(): (path: string) => Promise<void> {
   let latest = 0
-  async function go(path: string): Promise<void> {
+  return async (path) => {
     const navigation = ++latest
     await readyTwice()
     if (navigation !== latest) return
     history.replaceState(history.state, '', path)
     shown = path
     void ready()
-  }
-  return {
-    go,
-    async start() {
-      // As Angular does, if a navigation was asked for before.
-      if (latest === 0) await go(location.href.slice(location.origin.length))
-    },
   }
 }
 
@@ -121,16 +114,10 @@ const orders = {
     navigate = (path) => router.history.replace(path)
     createRoot(document.querySelector('#root') as Element).render(createElement(RouterProvider, { router }))
   },
-  async 'Angular, ready() in an initializer'(): Promise<void> {
-    const router = routerWithGuards()
-    navigate = (path) => void router.go(path)
-    await readyTwice()
-    await router.start()
-  },
   async 'SvelteKit, ready() in load'(): Promise<void> {
-    const router = routerWithGuards()
-    navigate = (path) => void router.go(path)
-    await router.start()
+    const go = routerWithLoaders()
+    navigate = (path) => void go(path)
+    await go(location.href.slice(location.origin.length))
   },
 }
 

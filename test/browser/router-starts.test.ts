@@ -15,7 +15,6 @@ it.each([
   'vue-router, ready() beside it',
   'React Router',
   'TanStack Router',
-  'Angular, ready() in an initializer',
   'SvelteKit, ready() in load',
 ] as const)('%s: after the login the user is at the return URL, and no ready() rejects', async (order) => {
   rig.app.scripts = { '/app.js': script }
