@@ -55,7 +55,7 @@ export async function watchContext(context: BrowserContext, origins: Origins): P
 function tapChannels(): void {
   const { postMessage } = BroadcastChannel.prototype
   BroadcastChannel.prototype.postMessage = function (message: unknown) {
-    const text = JSON.stringify(message, (_, value) => (value?.[0] === 'code' ? 'code' : value))
+    const text = JSON.stringify(message, (key, value) => (key === 'search' ? value.replace(/\bcode=[^&]*/, '') : value))
     ;(window as unknown as { noteMessage(text: string): void }).noteMessage(text)
     return postMessage.call(this, message)
   }

@@ -268,27 +268,6 @@ describe('the listener', () => {
 })
 
 describe('the address that the browser is started with', () => {
-  // Only root can start a program as another user.
-  test.runIf(process.platform === 'linux' && process.geteuid?.() === 0)(
-    'gives nothing to another user of the machine who read it and is first, and the login goes on',
-    async () => {
-      let open: (url: string) => void = () => {}
-      const opened = new Promise<string>((resolve) => {
-        open = resolve
-      })
-      const settled = codeOf(signInWithLoopback(configWith(), { openBrowser: open }))
-      const script =
-        'fetch(process.argv[1], { redirect: "manual" }).then((r) => console.log(r.status, r.headers.get("location")))'
-      const { stdout } = await promisify(execFile)(process.execPath, ['-e', script, await opened], {
-        uid: 65_534,
-        cwd: '/',
-      })
-      expect(stdout).toBe('404 null\n')
-      await follow(await callbackFrom(await openedUrl(await opened)))
-      expect(await settled).toHaveProperty('resolved')
-    },
-  )
-
   test('has nothing of the authorize URL, for other users can read the arguments of a program', async () => {
     const { opened, authorizeUrl, redirectUri, settled } = await started()
     expect(new URL(opened).origin).toBe(new URL(redirectUri).origin)
