@@ -160,11 +160,8 @@ function leftMs({ endsAtMs = Infinity }: BackendClientState): number {
 /** Calls a route of the backend that responds with the state. Rejects with `temporarily_unavailable` or `storage_failed`. */
 async function callBackend(path: string, method: 'GET' | 'POST'): Promise<BackendBody> {
   // Undefined if the network failed or the body is no JSON. The body of a backend's error has a `code` and no `status`.
-  const body: BackendBody | undefined = await fetch(path, {
-    method,
-    headers: { [csrfHeader]: '1' },
-    signal: AbortSignal.timeout(defaultTimeoutMs),
-  })
+  const init = { method, headers: { [csrfHeader]: '1' }, signal: AbortSignal.timeout(defaultTimeoutMs) }
+  const body: BackendBody | undefined = await fetch(path, init)
     .then((response) => response.json())
     .catch(() => {})
   if (body && /^signed-/.test(body.status)) return body
