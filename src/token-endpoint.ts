@@ -96,7 +96,8 @@ async function resultOf(config: AuthConfig, request: TokenRequest): Promise<Toke
     return await withDeadline(config.timeoutMs, (signal) => roundTrip(config, request, signal), request.signal)
   } catch (error) {
     if (isAgentAuthError(error)) return { lost: error }
-    return { lost: isOffline || attempt(() => wasNotSent(error)) ? 'not_sent' : 'unknown' }
+    const mistake = attempt(() => mistakeOf(error))
+    return { lost: isOffline || attempt(() => wasNotSent(error)) ? 'not_sent' : 'unknown', mistake }
   }
 }
 
@@ -145,6 +146,20 @@ function send(config: AuthConfig, { url, headers, body }: WireRequest, signal: A
     redirect: 'manual',
     signal,
   })
+}
+
+/**
+ * Returns the name of an error that comes from a mistake in the app's own `fetch`, or in its settings, and not from the network. The text
+ * of the error may quote a secret, so only names of the language are returned.
+ */
+function mistakeOf(error: unknown): string | undefined {
+  const { name, message } = Object(error)
+  if (name === 'ReferenceError' || name === 'RangeError') return name
+  // A network failure is a TypeError as well.
+  const isWrongCall = /is not (a function|iterable|an accepted type)|^(Cannot (read|set|destructure)|Invalid )/.test(
+    message,
+  )
+  return name === 'TypeError' && isWrongCall ? name : undefined
 }
 
 /**

@@ -16,7 +16,9 @@ export function unconnectedCode(error: unknown): string | undefined {
  * refuses. Browsers and Deno do not say it.
  */
 export function wasNotSent(error: unknown): boolean {
-  const { cause } = Object(error)
+  const { cause, message } = Object(error)
+  // Deno says it in the text alone.
+  if (typeof message === 'string' && message.includes('client error (Connect)')) return true
   // An error without a `syscall`, such as one about a certificate, counts as one of `connect`.
   const { code = '', syscall = 'connect' } = Object(cause ?? error)
   // `syscall` is tested, because a `read` or a `write` can fail with a code of `unconnected` as well. Then there was a connection, and

@@ -15,6 +15,18 @@ type Broken = () => unknown
 const token = secret('token')
 
 const mistakes: [string, Broken, string][] = [
+  [
+    'names what is not there',
+    () => {
+      throw new ReferenceError(`${token} is not defined`)
+    },
+    'ReferenceError',
+  ],
+  [
+    'has a setting that the platform refuses',
+    () => fetch('https://auth.example.com', { redirect: 'none' as 'manual' }),
+    'TypeError',
+  ],
   ['returns nothing', async () => undefined, 'no Response'],
   ['returns what axios returns', async () => ({ status: 200, data: { access_token: token } }), 'no Response'],
 ]
@@ -57,6 +69,10 @@ describe('a request that was not sent', () => {
   it.each<[string, Error]>([
     ['Bun', Object.assign(new Error('Unable to connect.'), { code: 'ConnectionRefused' })],
     ['Bun without a name server', Object.assign(new Error('x'), { code: 'FailedToOpenSocket' })],
+    [
+      'Deno',
+      new TypeError('error sending request for url (https://auth.example.com/): client error (Connect): refused'),
+    ],
     ['Node', new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNREFUSED' }) })],
   ])('is known by the error of %s', async (_, error) => {
     const { fetch } = scriptedFetch(error)
