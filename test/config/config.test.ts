@@ -147,13 +147,10 @@ describe('other options', () => {
     expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
   })
 
-  it.each(['%2F', '%2f', '%5C'])(
-    'a baseUrl with %s in its path is refused, because no request is under it',
-    async (slash) => {
-      const error = await failure(() => configWith({ baseUrl: `https://api.example.com/a${slash}b` }))
-      expect(error).toMatchObject({ ...invalid, message: expect.stringContaining('encoded slash') })
-    },
-  )
+  it('a baseUrl with an encoded slash in its path is refused, because no request is under it', async () => {
+    const error = await failure(() => configWith({ baseUrl: 'https://api.example.com/a%2Fb' }))
+    expect(error).toMatchObject({ ...invalid, message: expect.stringContaining('encoded slash') })
+  })
 
   it.each(['authUrl', 'baseUrl', 'redirectUri', 'clientId'])('%s that is not set is called missing', async (name) => {
     for (const value of [undefined, '']) {
