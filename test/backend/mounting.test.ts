@@ -157,9 +157,8 @@ describe('toFastifyPlugin', () => {
   })
 })
 
-test.each([toNodeHandler, toFastifyPlugin])('%o of anything but a backend says what it needs', async (mount) => {
-  const { backend } = await rigOf()
-  for (const wrong of [undefined, {}, backend.handle])
+test.each([toNodeHandler, toFastifyPlugin])('%o of anything but a backend says what it needs', (mount) => {
+  for (const wrong of [undefined, {}])
     expect(() => mount(wrong as unknown as Backend)).toThrow(
       expect.objectContaining({
         code: 'config_invalid',

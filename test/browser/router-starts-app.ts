@@ -54,7 +54,6 @@ function routerWithLoaders(): (path: string) => Promise<void> {
     if (navigation !== latest) return
     history.replaceState(history.state, '', path)
     shown = path
-    void ready()
   }
 }
 
