@@ -1,4 +1,4 @@
-/** How long a storage is not read again while a session has tokens, in milliseconds. */
+/** How long an asynchronous storage is not read again while a session has tokens, in milliseconds. */
 export const revalidateAfterMs = 1_000
 /** How long a login may take from `startLogin` to its callback, in milliseconds. A sign-in with two factors takes minutes. */
 export const maxLoginMs = 600_000

@@ -4,7 +4,7 @@ import type { Clock } from '../internal/clock.ts'
 import { revalidateAfterMs } from '../internal/limits.ts'
 import type { SessionMemory } from './memory.ts'
 import { isLeftAlone, isRecord, type Merged, merge, type SessionRecord, type Stored } from './record.ts'
-import type { SessionStore } from './store.ts'
+import { isPromise, type SessionStore } from './store.ts'
 
 /** How long a session waits before it repeats a pending write or removal. A token may be asked for many times a second. */
 const settleAgainMs = 5_000
@@ -21,7 +21,8 @@ export interface SessionParts {
 export interface RecordSync {
   /**
    * Reads the storage and merges the record. It first waits for a sign-in and for the first removal of a sign-out here.
-   * - `due` (the default) shares a read in progress. If the session has tokens, it also reads nothing for a while after a read.
+   * - `due` (the default) shares a read in progress. If the session has tokens, it also reads nothing for a while after an asynchronous
+   *   read, or after one that failed.
    * - `now` always reads, after a read in progress has ended, because that one may have begun before the change.
    *
    * If the read fails and there are no tokens, it rejects with the error of the storage.
@@ -43,7 +44,7 @@ export interface RecordSync {
 export function recordSync(clock: Clock, store: SessionStore, memory: SessionMemory): RecordSync {
   let held: Promise<void> | undefined
   let reading: Promise<void> | undefined
-  /** The time of the last read. */
+  /** The time of the last read that needs no repetition. Set by asynchronous and failed reads only. */
   let readAtMs = -Infinity
   let settledAtMs = -Infinity
 
@@ -62,13 +63,14 @@ export function recordSync(clock: Clock, store: SessionStore, memory: SessionMem
     // The machine may sleep during the read, so its beginning counts.
     const begunMs = clock.monotonicMs()
     try {
-      const stored = await store.read()
+      const found = store.read()
+      const stored = await found
       // The session changed meanwhile.
       if (version !== memory.version) return held
       const merged = mergeRecord(stored)
       memory.notify()
       if (merged === 'remove') settleSoon()
-      readAtMs = begunMs
+      if (isPromise(found)) readAtMs = begunMs
     } catch (error) {
       if (!memory.record) throw error
       readAtMs = clock.monotonicMs()
