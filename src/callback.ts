@@ -93,7 +93,7 @@ function validated(login: PendingLogin, parameters: URLSearchParams): URLSearchP
   } catch (error) {
     // Replaced, because it holds the parameters.
     if (parameters.get('state') !== state)
-      throw new AgentAuthError('state_mismatch', 'The callback is of another login. Start the login again.')
+      throw new AgentAuthError('state_mismatch', 'The callback is cut off, or of another login. Start the login again.')
     if (error instanceof AuthorizationResponseError) return undefined
     throw new AgentAuthError(
       'issuer_mismatch',
