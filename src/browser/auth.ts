@@ -12,7 +12,7 @@ import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
 import { developerConsole } from './developer-console.ts'
 import { leaveToSignIn, loginFinisher, readyAfter } from './finish-login.ts'
-import { countAutomatic } from './login-loop.ts'
+import { countAutomatic, noteSuccess } from './login-loop.ts'
 import {
   type BrowserAuthOptions,
   checkAuthOptions,
@@ -38,7 +38,7 @@ export interface BrowserAuth {
   /**
    * Sends the user to the authorization server, or opens it in a popup. A redirect resolves when the browser starts to leave, a
    * popup when the user is signed in. Rejects with `insecure_context`, `config_invalid` (also for a redirect in a frame),
-   * `storage_failed`, or `login_failed` for a sixth login without a click in a minute. A popup also rejects with
+   * `storage_failed`, or `login_failed` for a third login without a click in five minutes. A popup also rejects with
    * `popup_blocked`, `popup_closed`, `timeout`, `aborted` and the codes of a callback.
    */
   signIn(options?: SignInOptions): Promise<void>
@@ -85,6 +85,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       const { address } = callback
       if (popup && callbackMode(redirectUri, address) === 'popup') return popup.handOver(name, address)
       await redeemCallback(parts, callback, signal)
+      await succeeds(noteSuccess(loginStorage, config.clock.wallMs()))
     },
   })
   return {

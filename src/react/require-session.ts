@@ -37,7 +37,7 @@ export interface RequireSessionProps {
 /**
  * Shows its children to a signed-in user and `fallback` to others. If the user is signed out when the page starts, it starts
  * a login by redirect; after a sign-out, a failure or an ended session it waits for a click. A reload after a failure tries once
- * more. `createBrowserAuth` stops the sixth automatic login in a minute with `login_failed`. A client of a
+ * more. `createBrowserAuth` stops the third automatic login in five minutes with `login_failed`. A client of a
  * backend has no such limit. Throws `config_invalid`.
  */
 export function RequireSession({ children, ...props }: RequireSessionProps): ReactNode {

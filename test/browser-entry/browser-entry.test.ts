@@ -3,7 +3,7 @@ import { createBrowserAuth, indexedDbStorage, popupLogin, webStorage } from 'age
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callbackMode, markedState } from '../../src/browser/callback-url.ts'
 import { loginFinisher } from '../../src/browser/finish-login.ts'
-import { countAutomatic } from '../../src/browser/login-loop.ts'
+import { countAutomatic, noteSuccess } from '../../src/browser/login-loop.ts'
 import type { PopupApp } from '../../src/browser/popup.ts'
 import { redeemLogin } from '../../src/browser/redeem-login.ts'
 import { fallbackStorage } from '../../src/browser/storage/memory-fallback.ts'
@@ -221,21 +221,28 @@ describe('the count of logins without a click', () => {
     vi.useFakeTimers()
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const counted = failure(countAutomatic(hanging, 0))
+    const forgotten = failure(noteSuccess(hanging, 0))
     await vi.advanceTimersByTimeAsync(5_000)
     expect((await counted).code).toBe('storage_failed')
+    expect((await forgotten).code).toBe('storage_failed')
   })
 
-  it('stops the sixth in a minute, and begins again after that minute', async () => {
+  it('starts again after a success that lasted, and not after a login that was lost at once', async () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
-    for (let login = 0; login < 5; login++) await countAutomatic(storage, 100_000 + login)
-    expect((await failure(countAutomatic(storage, 159_999))).code).toBe('login_failed')
-    await countAutomatic(storage, 160_000)
+    const loginAt = async (nowMs: number): Promise<void> => {
+      await countAutomatic(storage, nowMs)
+      await noteSuccess(storage, nowMs)
+    }
+    for (let reloads = 0; reloads < 5; reloads++) await loginAt(reloads * 5_000)
+    await loginAt(24_999)
+    expect((await failure(loginAt(29_998))).code).toBe('login_failed')
+    await loginAt(29_999)
   })
 
   it('is not kept up by a clock that was set back', async () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
-    for (const nowMs of [300_000, 300_001, 300_002, 300_003, 300_004, 0]) await countAutomatic(storage, nowMs)
+    for (const nowMs of [300_000, 300_001, 0]) await countAutomatic(storage, nowMs)
   })
 })

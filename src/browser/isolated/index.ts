@@ -7,7 +7,7 @@ import type { Session } from '../../session.ts'
 import type { BrowserAuth } from '../auth.ts'
 import { callbackMode } from '../callback-url.ts'
 import { leaveToSignIn, loginFinisher, readyAfter } from '../finish-login.ts'
-import { countAutomatic } from '../login-loop.ts'
+import { countAutomatic, noteSuccess } from '../login-loop.ts'
 import { checkOrigin, type SignInOptions, signInOptions, signOutOptions } from '../options.ts'
 import { untilShown } from '../prerendering.ts'
 import { pageStorage } from '../storage/pending-login-storage.ts'
@@ -89,6 +89,7 @@ export function createIsolatedAuth(options: IsolatedAuthOptions): IsolatedAuth {
       const { grant, error } = await (await connect()).ask('finish', [callback.address])
       callback.grant = grant
       if (error) throw restoredError(error)
+      await succeeds(noteSuccess(pageStorage, Date.now()))
     },
   })
   const closing = new AbortController()
