@@ -67,8 +67,10 @@ async function exchange(config: AuthConfig, content: GrantContent): Promise<Toke
           ),
       })
     } catch (error) {
-      if ((error as AgentAuthError).details?.outcome !== 'not_sent') throw error
-      if (sends < maxExchangeSends) {
+      const { details, status } = error as AgentAuthError
+      const isMistake = details?.outcome === 'config' && status === undefined
+      if (details?.outcome !== 'not_sent' && !isMistake) throw error
+      if (sends < maxExchangeSends && !isMistake) {
         await sleep(backoffMs(sends))
         if (content.waiting) continue
       }

@@ -31,24 +31,22 @@ const mistakes: [string, Broken, string][] = [
   ['returns what axios returns', async () => ({ status: 200, data: { access_token: token } }), 'no Response'],
 ]
 
-describe("a mistake in the app's own fetch", () => {
-  it.each(mistakes)('that %s is config_invalid at once, and says so', async (_, broken, name) => {
-    const events: AuthEvent[] = []
-    const spy = vi.fn(broken)
-    const config = configWith({ fetch: spy as typeof fetch, onEvent: (event) => void events.push(event) })
-    for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())]) {
-      const error = await failure(call)
-      expect(error).toMatchObject({ code: 'config_invalid', retryable: false, details: { outcome: 'config' } })
-      expect(error.message).toBe(`The option fetch ended with ${name}. Correct it.`)
-      assertNoLeak(error)
-    }
-    expect(spy).toHaveBeenCalledTimes(2)
-    expect(events).toMatchObject([
-      { type: 'token_request', outcome: 'config', mistake: name },
-      { type: 'token_request', outcome: 'config', mistake: name },
-    ])
-    assertNoLeak(events)
-  })
+it.each(mistakes)("an app's fetch that %s is config_invalid at once, and uses up no code", async (_, broken, name) => {
+  const events: AuthEvent[] = []
+  const spy = vi.fn(broken)
+  const config = configWith({ fetch: spy as typeof fetch, onEvent: (event) => void events.push(event) })
+  const grant = await grantFor(config)
+  for (const call of [exchangeCode(config, grant), refreshTokens(config, tokensWith())]) {
+    const error = await failure(call)
+    expect(error).toMatchObject({ code: 'config_invalid', retryable: false, details: { outcome: 'config' } })
+    expect(error.message).toBe(`The option fetch ended with ${name}. Correct it.`)
+    assertNoLeak(error)
+  }
+  expect(spy).toHaveBeenCalledTimes(2)
+  expect(events).toMatchObject(Array(2).fill({ type: 'token_request', outcome: 'config', mistake: name }))
+  assertNoLeak(events)
+  spy.mockImplementation(() => json({ access_token: 'x' }))
+  expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
 })
 
 it('a setting that the platform refuses is left out, and the request goes out', async () => {
