@@ -221,6 +221,7 @@ test('no page breaks its own policy, and another site cannot frame it', async ()
 async function everyPage(): Promise<string[]> {
   const seen: string[] = []
   const look = async () => {
+    await page.waitForLoadState()
     seen.push((await page.title()).replace(' · Agent Management Service', ''))
     expect(await violationsOf(page), seen.at(-1) ?? '').toEqual([])
   }
