@@ -1,4 +1,4 @@
-# Builds agent-service, and with --target example the backend of examples/node-backend. docs/containers.md says how to run them.
+# Builds agent-service, and with --target example the backend of examples/node-backend. docs/operations/deploy.md says how to run them.
 
 FROM node:20.19.5-bookworm-slim AS build
 WORKDIR /repo

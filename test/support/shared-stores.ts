@@ -95,7 +95,7 @@ export async function onNodeRedisCluster(
 
 /**
  * The same with `WAIT 1 1000` after each script: it rejects if no replica has the writes of its connection within a second. This is
- * the client of docs/redis.md.
+ * the client of docs/storage.md.
  */
 export async function onNodeRedisClusterWithWait(
   addresses: readonly ClusterAddress[],

@@ -1,5 +1,4 @@
 // @vitest-environment jsdom
 
-// The tests of a component and of a route that the pages on testing and on React show.
-import '../../docs/snippets/testing/react.tsx'
+// The test of a component that the page on testing shows.
 import '../../docs/snippets/testing/route.tsx'
