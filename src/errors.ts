@@ -95,7 +95,7 @@ export class AgentAuthError extends Error {
   }
 }
 
-/** Returns whether a value is an error of this library, also if it comes from another copy of it or another realm. */
+/** Returns whether a value is an error of this library, also if it comes from another copy of it or another frame. */
 export function isAgentAuthError(value: unknown): value is AgentAuthError {
   return marker in Object(value)
 }

@@ -55,7 +55,7 @@ export interface Session extends AccessTokenSource {
   ready(): Promise<SessionState>
   /**
    * Reads the storage again and lets the next refresh start without the retry delay. Call it when the page or machine woke up,
-   * came online or heard of a change elsewhere. Rejects with `storage_failed` or `config_invalid`.
+   * came online or was notified of a change elsewhere. Rejects with `storage_failed` or `config_invalid`.
    */
   resume(options?: ResumeOptions): Promise<void>
   /** What is known about the signed-in user. The same object until something changes. */

@@ -44,7 +44,7 @@ export interface Backend {
    */
   endSession(key: string): Promise<boolean>
   /**
-   * Ends the sessions of this person in all processes within two seconds. A storage cannot list sessions, so the refresh token of a
+   * Ends the sessions of this user in all processes within two seconds. A storage cannot list sessions, so the refresh token of a
    * session is revoked, and its record removed, when it comes back with a request; `endSession` does both at once. `subject`: the
    * `sub` of the claims, not an email address. A sign-in after this call is valid at once. Has no effect on tokens that are no JWT.
    * Two machines whose clocks differ by a minute decide within that minute which sign-ins came before. Rejects with `storage_failed`

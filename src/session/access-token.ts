@@ -20,7 +20,7 @@ export interface GetAccessTokenOptions {
   readonly minValidMs?: number | undefined
   /** Refreshes the token even if it seems valid. Default `false`. */
   readonly forceRefresh?: boolean | undefined
-  /** Ends only this caller's wait; the refresh goes on. */
+  /** Ends only this caller's wait; the refresh continues. */
   readonly signal?: AbortSignal | null | undefined
 }
 

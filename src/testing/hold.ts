@@ -5,7 +5,7 @@ import { invalid } from '../internal/values.ts'
 export interface HeldRequests {
   /** Resolves as soon as this number of requests has arrived. Default: 1. */
   arrived(count?: number): Promise<void>
-  /** Lets the waiting requests go on, and all later ones at once. */
+  /** Lets the waiting requests continue, and all later ones at once. */
   release(): void
 }
 
@@ -61,7 +61,7 @@ export function requestGate(path: string): RequestGate {
 }
 
 /**
- * Returns a function that resolves when `count` callers have called it. Each caller waits for the others, so that all of them go on
+ * Returns a function that resolves when `count` callers have called it. Each caller waits for the others, so that all of them continue
  * from the same point. Later calls resolve at once.
  */
 export function meetingPoint(count: number): () => Promise<void> {

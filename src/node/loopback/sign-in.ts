@@ -50,7 +50,7 @@ const final: readonly AgentAuthErrorCode[] = ['login_denied', 'login_failed', 'i
  * Signs the user in with the browser of this machine and a callback on a loopback port, and returns the tokens for `signIn` of a
  * session. The redirect URI of the config must be `http://127.0.0.1` or `http://[::1]` with any path. The browser then shows a page
  * that says to return to the terminal, also if the user denies the login. A request that is not the callback of this login gets an
- * error page, and the login goes on. When the promise settles, the port is free. Rejects with `config_invalid`,
+ * error page, and the login continues. When the promise settles, the port is free. Rejects with `config_invalid`,
  * `login_failed` if every port is busy, `timeout`, `aborted`, and the codes of `readCallback` and `exchangeCode`. RFC 8252 section
  * 7.3.
  */
