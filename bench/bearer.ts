@@ -22,32 +22,52 @@ export async function bearer(): Promise<Figure[]> {
   try {
     const [port] = (await once(server.stdout, 'data')) as [Buffer]
     return [
-      await compare('call, stub of fetch', 'https://api.example.com', async () => response, 2.5),
-      await compare('call, server on loopback', `http://127.0.0.1:${String(port).trim()}`, fetch, 1.05),
+      ...(await compare('stub of fetch', 'https://api.example.com', async () => response, { text: 2.5, request: 12 })),
+      ...(await compare('server on loopback', `http://127.0.0.1:${String(port).trim()}`, fetch, {
+        text: 1.05,
+        request: 1.1,
+      })),
     ]
   } finally {
     server.kill()
   }
 }
 
-async function compare(name: string, baseUrl: string, send: typeof fetch, most: number): Promise<Figure> {
+async function compare(
+  where: string,
+  baseUrl: string,
+  send: typeof fetch,
+  most: { text: number; request: number },
+): Promise<Figure[]> {
   const bearerFetch = await signedInFetch(baseUrl, send)
   // Called in turn, as an app does: a single URL would favor what remembers the last one.
   const urls = Array.from({ length: 16 }, (_, index) => `${baseUrl}/v1/parent-agents/${index}?page=${index}`)
-  const byHand = (url: string): Promise<Response> => {
-    const headers = new Headers(init.headers)
-    headers.set('authorization', `Bearer ${accessToken}`)
-    return send(url, { ...init, headers })
-  }
   const microseconds = async (call: (url: string) => Promise<Response>): Promise<number> => {
     const { p50 } = await measure(async () => {
       for (const url of urls) await readToEnd(await call(url))
     })
     return p50 / 1_000 / urls.length
   }
-  const hand = await microseconds(byHand)
-  const value = await microseconds((url) => bearerFetch(url, init))
-  return { name, value, unit: 'µs', peers: { 'by hand': hand }, target: { most, of: 'by hand' } }
+  const text = await microseconds((url) => {
+    const headers = new Headers(init.headers)
+    headers.set('authorization', `Bearer ${accessToken}`)
+    return send(url, { ...init, headers })
+  })
+  const textValue = await microseconds((url) => bearerFetch(url, init))
+  const request = await microseconds((url) => {
+    const request = new Request(url, init)
+    request.headers.set('authorization', `Bearer ${accessToken}`)
+    return send(request)
+  })
+  const requestValue = await microseconds((url) => bearerFetch(new Request(url, init)))
+  return [
+    figure(`call, ${where}`, textValue, text, most.text),
+    figure(`call with a Request, ${where}`, requestValue, request, most.request),
+  ]
+}
+
+function figure(name: string, value: number, byHand: number, most: number): Figure {
+  return { name, value, unit: 'µs', peers: { 'by hand': byHand }, target: { most, of: 'by hand' } }
 }
 
 /** A stub gives the same answer each time, whose body can be read once. */

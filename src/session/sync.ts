@@ -25,7 +25,8 @@ export interface RecordSync {
    *   read, or after one that failed.
    * - `now` always reads, after a read in progress has ended, because that one may have begun before the change.
    *
-   * If the read fails and there are no tokens, it rejects with the error of the storage.
+   * A synchronous storage is read at once, and nothing is returned. If the read fails and there are no tokens, it throws or rejects with
+   * the error of the storage.
    */
   revalidate(when?: 'due' | 'now'): Promise<void> | undefined
   /**
@@ -51,31 +52,40 @@ export function recordSync(clock: Clock, store: SessionStore, memory: SessionMem
   function revalidate(when: 'due' | 'now' = 'due'): Promise<void> | undefined {
     if (held !== undefined) return held.then(() => revalidate(when))
     if (reading !== undefined) return when === 'due' ? reading : reading.catch(() => {}).then(() => revalidate(when))
-    if (when === 'due' && memory.record && clock.monotonicMs() - readAtMs < revalidateAfterMs) return
-    reading = read().finally(() => {
-      reading = undefined
-    })
-    return reading
-  }
-
-  async function read(): Promise<void> {
     const { version } = memory
     // The machine may sleep during the read, so its beginning counts.
     const begunMs = clock.monotonicMs()
+    if (when === 'due' && memory.record && begunMs - readAtMs < revalidateAfterMs) return
     try {
       const found = store.read()
-      const stored = await found
-      // The session changed meanwhile.
-      if (version !== memory.version) return held
-      const merged = mergeRecord(stored)
-      memory.notify()
-      if (merged === 'remove') settleSoon()
-      if (isPromise(found)) readAtMs = begunMs
+      if (!isPromise(found)) return void take(found)
+      reading = found
+        .then((stored) => {
+          // The session changed meanwhile.
+          if (version !== memory.version) return held
+          take(stored)
+          readAtMs = begunMs
+        })
+        .catch(readFailed)
+        .finally(() => {
+          reading = undefined
+        })
+      return reading
     } catch (error) {
-      if (!memory.record) throw error
-      readAtMs = clock.monotonicMs()
-      store.report('read_failed', error)
+      readFailed(error)
     }
+  }
+
+  function take(stored: Stored): void {
+    const merged = mergeRecord(stored)
+    memory.notify()
+    if (merged === 'remove') settleSoon()
+  }
+
+  function readFailed(error: unknown): void {
+    if (!memory.record) throw error
+    readAtMs = clock.monotonicMs()
+    store.report('read_failed', error)
   }
 
   function mergeRecord(stored: Stored): Merged {
