@@ -45,7 +45,7 @@ export interface BrowserAuth {
   /**
    * Ends the session in all tabs, and a login that is being finished. Needs no network. With `atService`, the page then leaves for
    * the service, which ends its own sign-in. Rejects with `storage_failed` if the record is still in the storage, unless
-   * the page lives in memory because its storage could not be used.
+   * the page keeps it in memory because its storage could not be used.
    */
   signOut(options?: SignOutOptions): Promise<void>
   /** Sends the token to `baseUrl` and to no other address. If this page is a callback, it finishes the login first. */
