@@ -33,6 +33,11 @@ export function readCallback(
 ): Grant {
   const { nowMs = systemClock.wallMs() } = checkNames('readCallback', options, ['nowMs'])
   checkAwaited('pending', pending)
+  return acceptCallback(pending, url, nowMs)
+}
+
+/** Does the work of `readCallback` for callers within the library. */
+export function acceptCallback(pending: PendingLogin | null | undefined, url: string | URL, nowMs: number): Grant {
   const login = ownMembers(pending)
   if (!isPendingLogin(login)) throw loginNotFound()
   const parameters = protocolParameters(login, url)

@@ -2,6 +2,7 @@ import { type ClientAuth, None } from 'oauth4webapi'
 import type { AuthEvent } from './events.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
 import { defaultTimeoutMs, maxTimeoutMs } from './internal/limits.ts'
+import { wasNotSent } from './internal/unconnected.ts'
 import { checkNames, checkOneOf, invalid } from './internal/values.ts'
 import { checkServiceUrl, isBrowser } from './service-url.ts'
 
@@ -85,6 +86,8 @@ export interface AuthConfig {
   readonly clock: Clock
   /** Adds the `Authorization` header of a confidential client, or the id of a public one to the body. Specification section 5.2. */
   readonly authenticate: ClientAuth
+  /** Returns whether a failed `fetch` has sent nothing. A browser does not say it. */
+  readonly wasNotSent: (error: unknown) => boolean
   /** Calls the `fetch` of the options, or that of the platform. */
   fetch(input: string, init: RequestInit): Promise<Response>
   /** Calls `onEvent` of the options and ignores its errors. */
@@ -119,14 +122,21 @@ export const authOptionNames = /* @__PURE__ */ pageOptionNames.concat('clientSec
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   const own = checkNames('createAuthConfig', options, authOptionNames)
-  return configFrom(own, clientCredentials(own))
+  return configFrom(own, { authenticate: clientCredentials(own), wasNotSent })
+}
+
+/** What a config has outside of browsers: the result of `clientCredentials`, and what a failed `fetch` says. */
+interface Platform {
+  readonly authenticate?: ClientAuth | undefined
+  readonly wasNotSent?: AuthConfig['wasNotSent']
 }
 
 /**
- * Creates a config for callers that have checked the names and kinds of these options together with their own. `credentials` is
- * the result of `clientCredentials`, which the entry for browsers leaves out, because a page has no client secret.
+ * Creates a config for callers that have checked the names and kinds of these options together with their own. The
+ * entries for browsers leave out `platform`, because a page has no client secret, and its failures say nothing.
  */
-export function configFrom(options: AuthConfigOptions, credentials?: ClientAuth): AuthConfig {
+export function configFrom(options: AuthConfigOptions, platform: Platform = {}): AuthConfig {
+  const { authenticate, wasNotSent = () => false } = platform
   const { clientId, issuer, fetch: injected, onEvent } = options
   const { dialect = 'service', issuerParameter = 'optional' } = options
   const { scope = 'api.access', timeoutMs = defaultTimeoutMs } = options
@@ -147,7 +157,7 @@ export function configFrom(options: AuthConfigOptions, credentials?: ClientAuth)
     authUrl,
     baseUrl: checked('baseUrl', options.baseUrl).replace(/\/+$/, ''),
     clientId,
-    clientKind: credentials ? 'confidential' : 'public',
+    clientKind: authenticate ? 'confidential' : 'public',
     allowHttpHosts,
     redirectUri: checkServiceUrl('redirectUri', options.redirectUri),
     scope,
@@ -159,7 +169,8 @@ export function configFrom(options: AuthConfigOptions, credentials?: ClientAuth)
     issuerParameter,
     timeoutMs,
     clock: options.clock ?? systemClock,
-    authenticate: credentials ?? None(),
+    authenticate: authenticate ?? None(),
+    wasNotSent,
     // Called without a receiver, because some platforms reject a fetch with another one than the global object.
     fetch: (input, init) => (injected ?? fetch)(input, init),
     emit(event) {

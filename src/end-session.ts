@@ -13,7 +13,11 @@ export interface EndSessionUrlOptions {
  * return, and has no token. Throws `config_invalid`. OpenID Connect RP-Initiated Logout 1.0 section 2.
  */
 export function endSessionUrl(config: AuthConfig, options: EndSessionUrlOptions = {}): URL {
-  const { returnTo } = checkNames('endSessionUrl', options, ['returnTo'])
+  return urlOfSessionEnd(config, checkNames('endSessionUrl', options, ['returnTo']).returnTo)
+}
+
+/** Does the work of `endSessionUrl` for callers within the library. */
+export function urlOfSessionEnd(config: AuthConfig, returnTo?: string): URL {
   const { clientId, endSessionEndpoint, redirectUri } = config
   const url = new URL(endSessionEndpoint)
   url.searchParams.set('client_id', clientId)

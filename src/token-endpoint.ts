@@ -8,7 +8,6 @@ import type { AuthConfig } from './config.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
 import { abortedError, withDeadline } from './internal/timeouts.ts'
-import { wasNotSent } from './internal/unconnected.ts'
 import { attempt, checkAwaited, checkNames, checkSignal, ownMembers, present } from './internal/values.ts'
 import { classify, type GrantType, type TokenResult, tokenError } from './token-endpoint/classify-failure.ts'
 import { inServiceDialect, type WireRequest } from './token-endpoint/dialect.ts'
@@ -97,7 +96,7 @@ async function resultOf(config: AuthConfig, request: TokenRequest): Promise<Toke
   } catch (error) {
     if (isAgentAuthError(error)) return { lost: error }
     const mistake = attempt(() => mistakeOf(error))
-    return { lost: isOffline || attempt(() => wasNotSent(error)) ? 'not_sent' : 'unknown', mistake }
+    return { lost: isOffline || attempt(() => config.wasNotSent(error)) ? 'not_sent' : 'unknown', mistake }
   }
 }
 

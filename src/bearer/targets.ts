@@ -20,8 +20,8 @@ export type TargetOf = (input: FetchInput) => string | undefined
  */
 const climbingPath = /^[^?#]*(%(25)*(2[ef]|3\d|4[1-6]|5c|6[1-6])|\/\.\.?(;|%(25)*([0-2]|3b|7f)))/i
 
-/** Matches what every URL parser leaves as it is, and no server can read as another path: no dot, percent sign, backslash or quote. */
-const plainPath = /^\/[\w/~:@,;=&?+$*!()-]*$/
+/** Matches what every URL parser leaves as it is, and no server reads as another path: it has no dot, percent sign or backslash. */
+const plainPath = /^\/[\w/?=&-]*$/
 
 /** Allows the targets of the options. Relative text is resolved against `baseUrl`, or else against the page. Throws `config_invalid`. */
 export function allowedTargets(targets: BearerTargets, allowHttpHosts?: readonly string[]): TargetOf {
@@ -37,25 +37,15 @@ export function allowedTargets(targets: BearerTargets, allowHttpHosts?: readonly
   if (origins && bases.some(({ path }) => path)) invalid('origins must have no path. Use baseUrl for a path')
   return (input) => {
     // Most calls. Parsing would take as long as the rest of the call.
-    if (typeof input === 'string' && bases.some((base) => isPlain(base, input))) return input
+    const text = typeof input === 'string' ? input : ''
+    if (bases.some(({ start }) => text.startsWith(start) && plainPath.test(text.slice(start.length)))) return text
     const href = parse(input, base ?? pageUrl())?.href
     return href && bases.some((base) => isUnder(base, href)) ? href : undefined
   }
 }
 
-/** What a target begins with, and its path. */
-interface Base {
-  readonly start: string
-  readonly path: string
-}
-
-/** Returns whether a text is under the base and is its own `href`. */
-function isPlain({ start }: Base, text: string): boolean {
-  return text.startsWith(start) && plainPath.test(text.slice(start.length))
-}
-
 /** Compares the text of a parsed URL, where user info and the end of a host or segment cannot hide. */
-function isUnder({ start, path }: Base, href: string): boolean {
+function isUnder({ start, path }: { readonly start: string; readonly path: string }, href: string): boolean {
   if (!href.startsWith(start) || !'/?#'.includes(href.charAt(start.length))) return false
   return !path || !climbingPath.test(href.slice(start.length))
 }

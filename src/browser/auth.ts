@@ -2,7 +2,7 @@ import { createLogin, requireWebCrypto } from '../authorize.ts'
 import { allowedTargets } from '../bearer/targets.ts'
 import { bearerFetch } from '../bearer.ts'
 import { configFrom } from '../config.ts'
-import { endSessionUrl } from '../end-session.ts'
+import { urlOfSessionEnd } from '../end-session.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
 import { invalid } from '../internal/values.ts'
 import { loginRecords } from '../pending-logins.ts'
@@ -109,7 +109,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
     async signOut(given = {}) {
       const { atService, returnTo } = signOutOptions(given)
       await session.signOut()
-      if (atService) location.assign(endSessionUrl(config, { returnTo: returnTo ?? location.href }))
+      if (atService) location.assign(urlOfSessionEnd(config, returnTo ?? location.href))
     },
     fetch: bearerFetch(
       {

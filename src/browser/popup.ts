@@ -1,5 +1,5 @@
 import { createLogin } from '../authorize.ts'
-import { readCallback } from '../callback.ts'
+import { acceptCallback } from '../callback.ts'
 import type { AuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { Grant } from '../grant.ts'
@@ -77,7 +77,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
         popup.location.href = url.href
         const received = receiveCallback(channel, state, config.redirectUri)
         const callback = await withTimeout(timeoutMs, Promise.race([received, untilClosed(popup, ended)]))
-        await redeem(readCallback(pending, callback, { nowMs: config.clock.wallMs() }), login)
+        await redeem(acceptCallback(pending, callback, config.clock.wallMs()), login)
       }
       try {
         await abortable(abortable(finish(), ended), signal)

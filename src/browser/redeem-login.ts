@@ -1,4 +1,4 @@
-import { readCallback } from '../callback.ts'
+import { acceptCallback } from '../callback.ts'
 import type { AuthConfig } from '../config.ts'
 import { redeemGrant } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
@@ -26,8 +26,10 @@ export async function redeemLogin({ config, session }: LoginParts, grant: Grant,
 export async function redeemCallback(parts: LoginParts, callback: Callback, signal: AbortSignal): Promise<void> {
   const { loginStorage, config } = parts
   const { address } = callback
-  callback.grant ??= readCallback(await loginRecords(loginStorage, config.clock).take(address), address, {
-    nowMs: config.clock.wallMs(),
-  })
+  callback.grant ??= acceptCallback(
+    await loginRecords(loginStorage, config.clock).take(address),
+    address,
+    config.clock.wallMs(),
+  )
   if (!signal.aborted) await redeemLogin(parts, callback.grant, signal)
 }

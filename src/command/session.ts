@@ -1,4 +1,4 @@
-import { endSessionUrl } from '../end-session.ts'
+import { urlOfSessionEnd } from '../end-session.ts'
 import { sleep } from '../internal/timeouts.ts'
 import type { CommandLine } from './command-line.ts'
 import { escaped } from './escaped.ts'
@@ -50,7 +50,7 @@ export async function logout({ profile, flags }: CommandLine): Promise<Result> {
   const { session, config } = await openProfile(openStorage(process.env), profile, 'without secret')
   await session.signOut()
   if (flags['at-service']) {
-    const { href } = endSessionUrl(config)
+    const { href } = urlOfSessionEnd(config)
     const show = () => process.stderr.write(`Open this URL in a browser to sign out there:\n\n  ${href}\n`)
     await Promise.race([openBrowser(href).catch(show), sleep(openerWaitMs)])
   }

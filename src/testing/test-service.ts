@@ -1,6 +1,6 @@
 import { startLogin } from '../authorize.ts'
 import { createBearerFetch } from '../bearer.ts'
-import { readCallback } from '../callback.ts'
+import { acceptCallback } from '../callback.ts'
 import { type AuthConfig, type AuthConfigOptions, createAuthConfig } from '../config.ts'
 import { exchangeCode } from '../exchange.ts'
 import type { Clock } from '../internal/clock.ts'
@@ -148,7 +148,7 @@ async function loginWithoutPages(config: AuthConfig, authorize: (url: URL) => Pr
   const response = await authorize(url)
   const callback = response.headers.get('location')
   if (!callback) invalid(`the service refused to sign in this user: it responded with ${response.status}`)
-  return exchangeCode(config, readCallback(pending, callback, { nowMs: config.clock.wallMs() }))
+  return exchangeCode(config, acceptCallback(pending, callback, config.clock.wallMs()))
 }
 
 /** Lets one task at a time decide, because the service has one user for automatic decisions. */

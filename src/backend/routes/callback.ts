@@ -1,5 +1,5 @@
 import { isState } from '../../authorize.ts'
-import { readCallback } from '../../callback.ts'
+import { acceptCallback } from '../../callback.ts'
 import { readClaims } from '../../claims.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
@@ -42,7 +42,7 @@ export async function callback(context: BackendContext, request: Request): Promi
   try {
     if (!login) return await withoutPendingLogin(context, request)
     // The path is resolved against the redirect URI, because the host that a request names is not trusted.
-    const grant = readCallback(login.pending, url.pathname + url.search, { nowMs: clock.wallMs() })
+    const grant = acceptCallback(login.pending, url.pathname + url.search, clock.wallMs())
     await startOnce(context, login, grant)
     await endReplaced(context, request, login)
     context.emit({ type: 'login_finished', durationMs: clock.monotonicMs() - startedMs })

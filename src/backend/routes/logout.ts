@@ -1,4 +1,4 @@
-import { endSessionUrl } from '../../end-session.ts'
+import { urlOfSessionEnd } from '../../end-session.ts'
 import { isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
 import { cookieLine, readSessionCookie } from '../cookies.ts'
@@ -28,7 +28,7 @@ export async function logout(context: BackendContext, request: Request): Promise
     return errorResponseOf(error, cookies)
   }
   const returnTo = searchParams.get('return_to') ?? '/'
-  const more = searchParams.has('at_service') && { endSessionUrl: endSessionUrl(context.config, { returnTo }).href }
+  const more = searchParams.has('at_service') && { endSessionUrl: urlOfSessionEnd(context.config, returnTo).href }
   return jsonResponse({ status: 'signed-out', ...more }, { cookies })
 }
 

@@ -2,7 +2,7 @@ import { createLogin } from '../../authorize.ts'
 import { allowedTargets, forbid } from '../../bearer/targets.ts'
 import { bearerFetch } from '../../bearer.ts'
 import { configFrom } from '../../config.ts'
-import { endSessionUrl } from '../../end-session.ts'
+import { urlOfSessionEnd } from '../../end-session.ts'
 import { attempt, invalid } from '../../internal/values.ts'
 import { loginRecords } from '../../pending-logins.ts'
 import { sessionName } from '../../session/record.ts'
@@ -72,7 +72,7 @@ function serve(given: WorkerAuthOptions): Start {
     },
     async signOut(returnTo) {
       await session.signOut()
-      return returnTo === undefined ? undefined : endSessionUrl(config, { returnTo }).href
+      return returnTo === undefined ? undefined : urlOfSessionEnd(config, returnTo).href
     },
     async fetch(target, init, signal) {
       const response = await send(target, { ...init, signal: signal ?? null })

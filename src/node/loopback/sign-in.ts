@@ -1,6 +1,6 @@
 import { generateRandomState } from 'oauth4webapi'
 import { startLogin } from '../../authorize.ts'
-import { readCallback } from '../../callback.ts'
+import { acceptCallback } from '../../callback.ts'
 import type { AuthConfig } from '../../config.ts'
 import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
@@ -101,7 +101,7 @@ async function signIn(
   /** Returns what is wrong with an address that does not end the login. */
   const read = (address: string): string | undefined => {
     try {
-      resolve(readCallback(pending, address, { nowMs: config.clock.wallMs() }))
+      resolve(acceptCallback(pending, address, config.clock.wallMs()))
     } catch (error) {
       if (!isAgentAuthError(error)) throw error
       if (!final.includes(error.code)) return error.message
