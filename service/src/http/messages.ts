@@ -56,10 +56,12 @@ async function readStream({ body }: Request, maxBytes: number): Promise<BytesBod
   return { kind: 'bytes', bytes: bytes.subarray(0, size) }
 }
 
+// A byte order mark is kept, because it is not JSON and the parser must refuse it.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 export function decodeText(bytes: Uint8Array): Exclude<TextBody, { kind: 'too_large' }> {
   try {
-    // A byte order mark is kept, because it is not JSON and the parser must refuse it.
-    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
+    return { kind: 'text', text: utf8.decode(bytes) }
   } catch {
     return { kind: 'not_utf8' }
   }

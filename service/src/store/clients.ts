@@ -86,8 +86,7 @@ const anyClientAt = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
   db
     .selectFrom('client_redirect_uris')
     .select('client_id')
-    .where((where) => where.or([where('page_origin', '=', origin), where('page_origin', '=', anyPort)]))
-    .limit(1),
+    .where((where) => where.or([where('page_origin', '=', origin), where('page_origin', '=', anyPort)])),
 )
 
 const clientAt = prepare((db, { clientId, origin, anyPort }: Slots<PageOrigins & { clientId: string }>) =>
@@ -95,8 +94,7 @@ const clientAt = prepare((db, { clientId, origin, anyPort }: Slots<PageOrigins &
     .selectFrom('client_redirect_uris')
     .select('client_id')
     .where('client_id', '=', clientId)
-    .where((where) => where.or([where('page_origin', '=', origin), where('page_origin', '=', anyPort)]))
-    .limit(1),
+    .where((where) => where.or([where('page_origin', '=', origin), where('page_origin', '=', anyPort)])),
 )
 
 /**
