@@ -66,12 +66,12 @@ export function retryAfterMs(value: string | null | undefined, nowMs: number): n
 export async function readAtMost(
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
   maxBytes: number,
-): Promise<Blob | undefined> {
+): Promise<Uint8Array<ArrayBuffer>[] | undefined> {
   const chunks: Uint8Array<ArrayBuffer>[] = []
   let size = 0
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return new Blob(chunks)
+    if (done) return chunks
     // An empty chunk counts too, so that an endless stream of them ends.
     size += value.byteLength || 1
     if (size > maxBytes) break
@@ -85,8 +85,9 @@ export async function readAtMost(
 export async function readTextAtMost(response: Response, maxBytes: number): Promise<string | undefined> {
   const reader = response.body?.getReader()
   // Some platforms have no body streams: there the limit can only be checked afterwards.
-  const text = await (reader ? (await readAtMost(reader, maxBytes))?.text() : response.text())
-  return text !== undefined && text.length <= maxBytes ? text : undefined
+  if (!reader) return response.text().then((text) => (text.length <= maxBytes ? text : undefined))
+  const chunks = await readAtMost(reader, maxBytes)
+  return chunks && new Blob(chunks).text()
 }
 
 /** Cancels a body that is not read, which frees its connection or source. Does not wait, because that can take long or never end. */
