@@ -1,8 +1,9 @@
-import { type Clock, createAuthConfig, exchangeCode, pendingLogins, readCallback, startLogin } from 'agent-auth'
+import { type Clock, exchangeCode, pendingLogins, readCallback, startLogin } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { testClock } from '../support/clock.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
+import { configWith } from '../support/token-flow.ts'
 import { json, word } from '../support/token-service.ts'
 import { flush } from '../support/virtual-time.ts'
 
@@ -66,11 +67,7 @@ describe('an error that is not of this library', () => {
 
   test('passes as itself through an exchange', async () => {
     const { state, broken } = brokenClock()
-    const config = createAuthConfig({
-      authUrl: 'https://auth.example.com',
-      baseUrl: 'https://api.example.com',
-      clientId: 'app',
-      redirectUri: 'https://app.example.com/callback',
+    const config = configWith({
       clock: broken,
       fetch: async () => {
         state.isArmed = true
@@ -84,11 +81,7 @@ describe('an error that is not of this library', () => {
 
   test('passes as itself through the pending logins, while what a storage fails with does not', async () => {
     const { state, broken } = brokenClock()
-    const config = createAuthConfig({
-      authUrl: 'https://auth.example.com',
-      baseUrl: 'https://api.example.com',
-      clientId: 'app',
-      redirectUri: 'https://app.example.com/callback',
+    const config = configWith({
       clock: broken,
     })
     const { pending } = await startLogin(config)
