@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { TestProjectInlineConfiguration, ViteUserConfig } from 'vitest/config'
+import type { TestProjectInlineConfiguration, ViteUserConfigFnObject } from 'vitest/config'
 import { isMissing, programs, skipsTests } from './test/support/programs.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 
-/** Rooms of the library whose tests need no other process than their own, without those that start the service and those that take long. */
+/** The loop, `--mode unit`: rooms of the library that need no other process, without the tests that start the service or take long. */
 const unitTests = ['bearer', 'browser-entry', 'config', 'core', 'mistakes', 'session', 'storage', 'token-endpoint'].map(
   (room) => `test/${room}/**/!(claims|callbacks|*.sockets|session.interleavings).test.ts`,
 )
@@ -29,7 +29,7 @@ const databaseTests = testsWith('service/test', /^\/\/ @module-tag database$/m)
 /** Tests in jsdom and happy-dom, of which one worker loads each once. */
 const domTests = testsWith('test', /^\/\/ @vitest-environment /)
 
-const config: ViteUserConfig = {
+const config: ViteUserConfigFnObject = ({ mode }) => ({
   test: {
     // More than the cores, because many files wait for leases, deadlines and other processes.
     maxWorkers: 4,
@@ -43,11 +43,10 @@ const config: ViteUserConfig = {
       { name: 'postgres' },
     ],
     projects: [
-      project('unit', { include: unitTests }),
       // The service on libSQL is in the project of the library, because workers that load its sources serve both.
       project('main', {
-        include: ['test/**/*.test.ts', serviceTests],
-        exclude: [...unitTests, ...e2eTests, ...domTests, '**/*.postgres.test.ts'],
+        include: mode === 'unit' ? unitTests : ['test/**/*.test.ts', serviceTests],
+        exclude: [...e2eTests, ...domTests, '**/*.postgres.test.ts'],
       }),
       project('dom', { include: domTests }),
       // Each service on a PostgreSQL database of its own.
@@ -55,10 +54,10 @@ const config: ViteUserConfig = {
       project('e2e', { include: e2eTests }),
     ],
   },
-}
+})
 
 function project(
-  name: 'unit' | 'main' | 'dom' | 'postgres' | 'e2e',
+  name: 'main' | 'dom' | 'postgres' | 'e2e',
   { include, exclude = [] }: { include: string[]; exclude?: string[] },
 ): TestProjectInlineConfiguration {
   return {
@@ -85,7 +84,7 @@ function project(
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },
       setupFiles: ['canary-setup', 'fixed-seeds', 'browser-failures'].map((file) => `test/support/${file}.ts`),
       // These end what hangs, on a machine that may have ten times as much to do.
-      testTimeout: name === 'unit' ? 60_000 : 180_000,
+      testTimeout: 180_000,
       hookTimeout: 180_000,
       expect: { poll: { timeout: 60_000 } },
     },

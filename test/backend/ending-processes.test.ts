@@ -6,7 +6,7 @@ import { serverUrl } from '../support/servers-client.ts'
 
 test('redis: endAll in one process ends the sessions in all, and a refresh that another one has in progress brings none back', async () => {
   const url = await serverUrl('redis')
-  const backend = await backendProcesses(onTestFinished, { kind: 'redis', url, processes: 3, people: 2 })
+  const backend = await backendProcesses(onTestFinished, { url, processes: 3, people: 2 })
   const { service, children, call } = backend
   const [first] = children
   if (!first) throw new Error('There are fewer processes.')

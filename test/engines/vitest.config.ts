@@ -3,7 +3,8 @@ import type { ViteUserConfig } from 'vitest/config'
 import root from '../../vitest.config.ts'
 import { engineNames } from './engines.ts'
 
-const [{ resolve } = {}] = (root.test?.projects ?? []) as ViteUserConfig[]
+const { test } = root({ mode: 'test', command: 'serve' })
+const [{ resolve } = {}] = (test?.projects ?? []) as ViteUserConfig[]
 
 // The specs once for each engine, one engine after the other, because a page behind others or on a busy machine may be slowed down.
 const config: ViteUserConfig = {

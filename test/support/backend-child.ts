@@ -3,14 +3,14 @@ import { createAdaptorServer } from '@hono/node-server'
 import { createBackend } from 'agent-auth/backend'
 import type { BackendTask } from './backend-processes.ts'
 import { listen } from './listen.ts'
-import { connectTo } from './shared-stores.ts'
+import { onIoRedis } from './shared-stores.ts'
 
 // One process of a backend, on a port of its own. The message endAll ends all sessions. After the message hold, the response of the next
 // refresh waits for the message go before the backend gets it.
 // Its connection to the storage would keep it running after the process that started it.
 process.once('disconnect', () => process.exit())
-const { kind, url, prefix, options } = JSON.parse(process.argv[2] ?? '') as BackendTask
-const { storage } = await connectTo(kind, url, prefix)
+const { url, prefix, options } = JSON.parse(process.argv[2] ?? '') as BackendTask
+const { storage } = await onIoRedis(url, prefix)
 let isHolding = false
 let go = (): void => {}
 const backend = createBackend({

@@ -7,11 +7,11 @@ import { backendContext } from '../../src/backend/context.ts'
 import { newSessionId, sessionKey } from '../../src/backend/cookies.ts'
 import { guard, searchPath, secrets } from './backend-rig.ts'
 import { type AtEnd, nextWord, startChildren } from './children.ts'
-import { connectTo } from './shared-stores.ts'
+import { onIoRedis } from './shared-stores.ts'
 
 /** The settings of a child process. */
 export interface BackendTask {
-  readonly kind: 'redis' | 'postgres'
+  /** Of the Redis that has the sessions. */
   readonly url: string
   readonly prefix: string
   readonly options: Omit<BackendOptions, 'sessions'>
@@ -36,7 +36,7 @@ export interface BackendProcesses {
 /** One backend in several processes on real ports, a real service, and signed-in users. */
 export async function backendProcesses(
   atEnd: AtEnd,
-  { kind, url, processes, people }: Pick<BackendTask, 'kind' | 'url'> & { processes: number; people: number },
+  { url, processes, people }: { url: string; processes: number; people: number },
 ): Promise<BackendProcesses> {
   const redirectUri = 'https://app.demo.example/auth/callback'
   // The next process may ask late, after the lease of the one that died.
@@ -48,7 +48,7 @@ export async function backendProcesses(
   // A process that is stopped for longer than the leases last has not timed out.
   const timeoutMs = 60_000
   const options = { timeoutMs, authUrl, baseUrl, clientId, redirectUri, secrets, proxy: [`POST ${searchPath}`] }
-  const task: BackendTask = { kind, url, prefix: randomUUID(), options }
+  const task: BackendTask = { url, prefix: randomUUID(), options }
   const cookies = await signPeopleIn(service, task, people)
   const children = await startChildren(atEnd, 'backend-child.ts', [JSON.stringify(task)], processes)
   const ports = await Promise.all(children.map(nextWord))
@@ -91,7 +91,7 @@ async function heard(child: ChildProcess, expected: string): Promise<void> {
 
 async function signPeopleIn(service: Service, task: BackendTask, people: number): Promise<string[]> {
   service.dev.autoApprove(service.people.find(({ tenant }) => tenant === 'demo')?.email)
-  const { storage, close } = await connectTo(task.kind, task.url, task.prefix)
+  const { storage, close } = await onIoRedis(task.url, task.prefix)
   const context = backendContext({ ...task.options, sessions: storage })
   const { authUrl, baseUrl, clientId, redirectUri } = task.options
   const config = createAuthConfig({ authUrl, baseUrl, clientId, redirectUri })

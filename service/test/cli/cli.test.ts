@@ -5,8 +5,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../../test/support/free-port.ts'
+import { type Ran, runInProcess } from '../../../test/support/in-process.ts'
 import { listen } from '../../../test/support/listen.ts'
 import { printed } from '../../../test/support/printed.ts'
 import { serverUrl } from '../../../test/support/servers-client.ts'
@@ -49,22 +50,8 @@ function startText(child: ChildProcess): Promise<string> {
 }
 
 /** The same as `run` without a process, which takes a fifth of a second, for arguments that start nothing. */
-async function refused(args: string[], env: Record<string, string>): Promise<Awaited<Run['exit']>> {
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
-  const printed = { stdout: '', stderr: '' }
-  const spies = (['stdout', 'stderr'] as const).map((name) =>
-    vi.spyOn(process[name], 'write').mockImplementation((text) => {
-      printed[name] += String(text)
-      return true
-    }),
-  )
-  try {
-    return { code: await commandMain(args), ...printed }
-  } finally {
-    for (const spy of spies) spy.mockRestore()
-    vi.unstubAllEnvs()
-  }
-}
+const refused = (args: string[], env: Record<string, string>): Promise<Ran> =>
+  runInProcess(commandMain, args, { ...process.env, ...env })
 
 const freePorts = ['--auth-port', '0', '--base-port', '0']
 const byNpm = { npm_lifecycle_event: 'service', npm_package_name: 'agent-auth' }
@@ -233,17 +220,17 @@ test.each([
     'is not a SQLite database; choose another path',
   ],
 ])('%s', async (_, args, env, code, text) => {
-  const result = code === 1 ? await run(args, env).exit : await refused(args, env)
-  expect(result.code).toBe(code)
-  expect(result.stdout + result.stderr).toContain(text)
-  expect(result.stdout + result.stderr).not.toMatch(/\n {4}at /)
+  const { code: ended, out, err } = await refused(args, env)
+  expect(ended).toBe(code)
+  expect(out + err).toContain(text)
+  expect(out + err).not.toMatch(/\n {4}at /)
 })
 
 test.each([['--version'], ['-v'], ['clients', '--version'], ['export', '-v']])(
   '%s %s prints the version of the package',
   async (...args) => {
     const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-    expect(await refused(args.filter(Boolean), {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+    expect(await refused(args.filter(Boolean), {})).toEqual({ code: 0, out: `${version}\n`, err: '' })
   },
 )
 

@@ -3,7 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runInProcess } from '../../../test/support/in-process.ts'
 import { serverUrl } from '../../../test/support/servers-client.ts'
+import { commandMain } from '../../src/cli/command.ts'
 import type { Client, Service } from '../../src/index.ts'
 import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from '../support/login.ts'
 import { createService } from '../support/start.ts'
@@ -104,7 +106,8 @@ test.each([
   ['an unknown option', ['list', '--bogus']],
   ['create without a name', ['create', '--tenant', 'demo']],
 ])('clients with %s is a usage error', async (_, args) => {
-  await expect(run(...args)).rejects.toThrow(/^2: agent-service: .*\nTry .*clients --help/)
+  const { code, err } = await runInProcess(commandMain, ['clients', ...args], process.env)
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^agent-service: .*\nTry .*clients --help/) })
 })
 
 test('exit codes and output of agent-service clients', async () => {

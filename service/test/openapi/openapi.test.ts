@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenApiDocument, OpenApiOperation } from '../../src/api/openapi.ts'
 import type { Assembly } from '../../src/server/create-service.ts'
@@ -11,12 +11,16 @@ let assembly: Assembly
 let document: OpenApiDocument
 let token: string
 let noPermission: string
+let isCreateBody: ValidateFunction
 beforeAll(async () => {
   assembly = await assemble({})
   const { service } = assembly
   document = (await (await service.fetch(`${service.baseUrl}/openapi.json`)).json()) as OpenApiDocument
   token = await service.dev.mintSessionToken('ada@demo.example')
   noPermission = await service.dev.mintSessionToken('gil@demo.example')
+  isCreateBody = new Ajv2020({ strict: false })
+    .addSchema({ $id: 'document', components: document.components })
+    .compile({ $ref: 'document#/components/schemas/ParentAgentCreate' })
 })
 afterAll(() => assembly.service.close())
 
@@ -55,6 +59,8 @@ test('every answer of every endpoint holds documented members only, and every do
     await call(path, 422, { token, body: bad, id: badId })
   }
   await call(contextVariables, 404, { token, id: '999999' })
+  const limited = endpoints.filter(({ path }) => operationOf(path).responses['409']?.description.includes('maximum'))
+  expect(limited.map(({ path }) => path)).toEqual([create])
   expect(check.unseen()).toEqual([])
 })
 
@@ -73,9 +79,7 @@ test.each([
   const { service } = assembly
   // What is undefined does not arrive.
   const body = JSON.parse(JSON.stringify({ ...newAgent, agent_name: randomUUID(), ...change }))
-  const isAllowed = new Ajv2020({ strict: false })
-    .addSchema({ $id: 'document', components: document.components })
-    .compile({ $ref: 'document#/components/schemas/ParentAgentCreate' })(body)
+  const isAllowed = isCreateBody(body)
   const answer = await callApi(service, { token, path: create, body })
   const { detail = [] } = (await answer.json()) as { detail?: { type: string }[] }
   // That two types agree is no matter of form.

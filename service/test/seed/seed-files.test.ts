@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { runInProcess } from '../../../test/support/in-process.ts'
 import { serverUrl } from '../../../test/support/servers-client.ts'
+import { commandMain } from '../../src/cli/command.ts'
 import type { Seed } from '../../src/index.ts'
 import { seedJsonSchema } from '../../src/seed/seed-schema.ts'
 import { authorize, clientOf, login, personOf } from '../support/login.ts'
@@ -77,8 +79,8 @@ test.each([
   [['--data', 'none.db'], 1, 'agent-service: there is no data file "none.db"; '],
   [['--ot', 'x'], 2, "agent-service: Unknown option '--ot'\n"],
 ])('export %j ends with %i', async (args, code, text) => {
-  const ended = await runInShell('exec "$0" "$@"', 'export', ...args)
-  expect({ code: ended.code, hasText: ended.stderr.startsWith(text) }).toEqual({ code, hasText: true })
+  const ended = await runInProcess(commandMain, ['export', ...args], process.env)
+  expect({ code: ended.code, hasText: ended.err.startsWith(text) }).toEqual({ code, hasText: true })
 })
 
 test('the command as it is built starts with a seed in YAML, and ends with the path of a mistake', async () => {

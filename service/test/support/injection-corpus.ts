@@ -71,9 +71,11 @@ const unseen = [
   ...['\uff07 or 1=1 --', '\u02bc or 1=1', '\u2028', '\u00a0', '\u0130', 'e\u0301', '\u{1f4a9}', '\u{10ffff}'],
 ]
 
-/** Each aim alone, and at the end of a text that is as long as a search may look for. */
+/** Each aim, and some at the end of a text that is as long as a search may look for. */
 export const injectionCorpus: readonly string[] = [
-  ...[...aims.split('\n'), ...unseen].flatMap((aim) => [aim, `${'x'.repeat(240)} ${aim}`]),
+  ...[...aims.split('\n'), ...unseen].flatMap((aim, index) =>
+    index % 8 === 0 ? [aim, `${'x'.repeat(240)} ${aim}`] : [aim],
+  ),
 ]
 
 /** Text that no database holds: NUL or half a surrogate pair. */
