@@ -122,7 +122,15 @@ export const authOptionNames = /* @__PURE__ */ pageOptionNames.concat('clientSec
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   const own = checkNames('createAuthConfig', options, authOptionNames)
-  return configFrom(own, { authenticate: clientCredentials(own), wasNotSent })
+  return serverConfig(own)
+}
+
+/** Does the work of `createAuthConfig` for callers that have checked the names of the options together with their own. */
+export function serverConfig(options: AuthConfigOptions): AuthConfig {
+  const config = configFrom(options, { authenticate: clientCredentials(options), wasNotSent })
+  const hosts = config.allowHttpHosts.join(' ')
+  if (hosts) config.emit({ type: 'http_allowed', hosts })
+  return config
 }
 
 /** What a config has outside of browsers: the result of `clientCredentials`, and what a failed `fetch` says. */
@@ -153,7 +161,7 @@ export function configFrom(options: AuthConfigOptions, platform: Platform = {}):
   checkOneOf('issuerParameter', issuerParameter, ['optional', 'required'])
   if (typeof timeoutMs !== 'number' || !(timeoutMs >= minTimeoutMs && timeoutMs <= maxTimeoutMs))
     invalid(`timeoutMs must be ${minTimeoutMs} to ${maxTimeoutMs}`)
-  const config = Object.freeze<AuthConfig>({
+  return Object.freeze<AuthConfig>({
     authUrl,
     baseUrl: checked('baseUrl', options.baseUrl).replace(/\/+$/, ''),
     clientId,
@@ -178,8 +186,6 @@ export function configFrom(options: AuthConfigOptions, platform: Platform = {}):
       ;(async () => onEvent?.(event))().catch(() => {})
     },
   })
-  if (allowHttpHosts[0]) config.emit({ type: 'http_allowed', hosts: allowHttpHosts.join(' ') })
-  return config
 }
 
 function checkText(name: string, value: unknown, form: RegExp, kind: string): void {
@@ -192,7 +198,7 @@ function checkText(name: string, value: unknown, form: RegExp, kind: string): vo
  * only what is outside of the unreserved characters, so that an ordinary id and secret are the same for servers that decode and for those
  * that do not. `ClientSecretBasic` of oauth4webapi escapes more. Throws `config_invalid`.
  */
-export function clientCredentials({
+function clientCredentials({
   clientSecret,
   basicEncoding = 'form',
 }: Pick<AuthConfigOptions, 'clientSecret' | 'basicEncoding'>): ClientAuth | undefined {

@@ -1,5 +1,4 @@
-import { type AuthConfigOptions, authOptionNames, clientCredentials, configFrom } from '../config.ts'
-import { wasNotSent } from '../internal/unconnected.ts'
+import { type AuthConfigOptions, authOptionNames, serverConfig } from '../config.ts'
 import { checkNames, checkStorage, invalid } from '../internal/values.ts'
 import { checkApiUrl, checkServiceUrl, isLoopback } from '../service-url.ts'
 import { cookieKinds } from './cookies.ts'
@@ -28,7 +27,7 @@ export function backendContext(given: BackendOptions) {
   const options = checkNames('createBackend', given, [...authOptionNames, ...ownOptionNames])
   const { basePath = '/auth', params, proxy = [], proxyHeaders = {}, maxParallelCalls = 100, onSignedIn } = options
   const { sameSite = 'strict', sessionLifeMs = 30 * dayMs, idleMs, errorPath, revocationEndpoint } = options
-  const config = configFrom(options as AuthConfigOptions, { authenticate: clientCredentials(options), wasNotSent })
+  const config = serverConfig(options as AuthConfigOptions)
   const { redirectUri, clock } = config
   const { origin, hostname, pathname } = new URL(redirectUri)
   checkPaths({ basePath, pathname, errorPath })

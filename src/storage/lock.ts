@@ -86,27 +86,25 @@ export async function runLocked<T>(
 ): Promise<T> {
   const waiting = new AbortController()
   const { signal } = waiting
-  let work: Promise<T> | undefined
   let released = Promise.resolve()
-  const started = new Promise<void>((resolve, reject) => {
+  const started = new Promise<{ work: Promise<T> }>((resolve, reject) => {
     const runTask = async (): Promise<void> => {
       // A storage that ignores the signal must not run a task after its caller gave up.
       if (signal.aborted) return
-      work = task()
-      resolve()
+      const work = task()
+      resolve({ work })
       await succeeds(work)
     }
     const lock = async (): Promise<void> => withLock(storage, name, runTask, { signal })
     released = lock()
     released.then(reject, reject)
   })
-  await withTimeout(maxWaitMs, started).catch((error) => {
+  const { work } = await withTimeout(maxWaitMs, started).catch((error) => {
     waiting.abort()
     throw isAgentAuthError(error) && error.code === 'timeout' ? timedOut() : storageErrorOf(error)
   })
-  const done = work as unknown as Promise<T>
-  await succeeds(done)
+  await succeeds(work)
   // The result counts even if the lock is lost, or never released.
   await succeeds(withTimeout(maxStorageOperationMs, released))
-  return done
+  return work
 }

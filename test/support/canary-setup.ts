@@ -56,8 +56,9 @@ vi.mock('../../src/config.ts', async (importOriginal) => {
         ...rest,
       )
     }
-  const { createAuthConfig, configFrom } = original
-  return { ...original, createAuthConfig: witnessed(createAuthConfig), configFrom: witnessed(configFrom) }
+  const { createAuthConfig, serverConfig, configFrom } = original
+  const [server, page] = [witnessed(serverConfig), witnessed(configFrom)]
+  return { ...original, createAuthConfig: witnessed(createAuthConfig), serverConfig: server, configFrom: page }
 })
 
 const { console: printer } = globalThis
