@@ -44,7 +44,9 @@ const options: Options = {
   // `npm run check` compiles the sources once, with tsc.
   dts: fast
     ? false
-    : { compilerOptions: { ignoreDeprecations: '6.0', allowImportingTsExtensions: true, noEmit: false, noCheck: true } },
+    : {
+        compilerOptions: { ignoreDeprecations: '6.0', allowImportingTsExtensions: true, noEmit: false, noCheck: true },
+      },
 }
 
 export default options

@@ -26,8 +26,7 @@ if (process.argv[2] === 'dev')
 else await runCommand({ name: 'docs', help, options: { base: { type: 'string', default: '/' } } }, build)
 
 async function build({ base = '/' }: { base?: string }): Promise<number> {
-  installPackages('site')
-  installPackages('next')
+  await Promise.all([installPackages('site'), installPackages('next')])
   await buildSite(base)
   const problems = codeProblems()
   for (const problem of problems) process.stderr.write(`${problem}\n`)
@@ -36,7 +35,7 @@ async function build({ base = '/' }: { base?: string }): Promise<number> {
 }
 
 async function develop(): Promise<number> {
-  installPackages('site')
+  await installPackages('site')
   await writePages()
   const byFile = new Map(sitePages.map((page) => [join(root, page.file), page]))
   const watchers = ['docs', 'service', '.'].map((folder) =>

@@ -1,9 +1,6 @@
 // @module-tag chromium
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { userText } from 'agent-auth/texts'
@@ -12,7 +9,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { buildPackages } from '../../scripts/example.ts'
 import { clientOf } from '../../service/test/support/login.ts'
-import { findChromium, findHeadlessShell, launchChromium } from '../support/chromium.ts'
+import { launchChromium } from '../support/chromium.ts'
 import { runNode } from '../support/example.ts'
 import { freePort } from '../support/free-port.ts'
 
@@ -46,6 +43,8 @@ const apps: Readonly<Record<string, App>> = {
 let service: Service
 let browser: Browser
 const ports = new Map<string, number>()
+/** One after another, while the tests of those before run. */
+const builds = new Map<string, Promise<unknown>>()
 beforeAll(async () => {
   const redirectUris: string[] = []
   for (const [name, { tokensIn }] of Object.entries(apps)) {
@@ -59,13 +58,21 @@ beforeAll(async () => {
     launchChromium(),
     buildPackages(),
   ])
+  let last: Promise<unknown> = Promise.resolve()
+  for (const [name, { build }] of Object.entries(apps)) {
+    if (!build) continue
+    const env = environment(name)
+    last = last.then(() => promisify(execFile)(process.execPath, build, { cwd: folder + name, env }))
+    last.catch(() => {})
+    builds.set(name, last)
+  }
 })
 afterAll(async () => {
   await browser?.close()
   await service?.close()
 })
 
-describe.each(Object.entries(apps))('examples/frameworks/%s', (name, { tokensIn, build, serve, router }) => {
+describe.each(Object.entries(apps))('examples/frameworks/%s', (name, { tokensIn, serve, router }) => {
   const problems: string[] = []
   let origin = ''
   let stop: (() => Promise<void>) | undefined
@@ -74,11 +81,10 @@ describe.each(Object.entries(apps))('examples/frameworks/%s', (name, { tokensIn,
     const port = String(ports.get(name))
     origin = `http://127.0.0.1:${port}`
     const cwd = folder + name
-    const env = { PATH: process.env.PATH, ...environment(port) }
-    if (build) await promisify(execFile)(process.execPath, build, { cwd, env })
+    await builds.get(name)
     stop = await runNode(
       [...serve, '--port', port, '--host', '127.0.0.1'],
-      env,
+      environment(name),
       `127\\.0\\.0\\.1:.*${port}`,
       'SIGTERM',
       cwd,
@@ -147,36 +153,10 @@ describe.each(Object.entries(apps))('examples/frameworks/%s', (name, { tokensIn,
   })
 })
 
-describe.concurrent('the tests of examples/frameworks/vue, as the page on tests shows them, pass with', () => {
-  const run = (...args: string[]) => {
-    const env = { PATH: process.env.PATH, CHROMIUM: findHeadlessShell() ?? findChromium() }
-    return promisify(execFile)(process.execPath, args, { cwd: `${folder}vue`, env })
-  }
-
-  test('Vue Test Utils', async ({ expect }) => {
-    const { stdout } = await run(`${root}node_modules/vitest/vitest.mjs`, 'run', 'App.test.ts')
-    expect(stdout).toContain('1 passed')
-  })
-
-  test('a Vite server as a fixture of Playwright', async ({ expect, onTestFinished }) => {
-    const output = await mkdtemp(join(tmpdir(), 'agent-auth-playwright-'))
-    onTestFinished(() => rm(output, { recursive: true }))
-    const cli = `${folder}node_modules/@playwright/test/cli.js`
-    const { stdout } = await run(cli, 'test', '--reporter', 'line', '--output', output)
-    expect(stdout).toContain('1 passed')
-  })
-})
-
-test.concurrent.each(['.', 'angular', 'solid', 'react-router'])(
-  'the TypeScript of examples/frameworks/%s compiles',
-  async (name) => {
-    await promisify(execFile)('npx', ['tsc', '--noEmit', '-p', folder + name])
-  },
-)
-
-function environment(port: string): Record<string, string> {
+function environment(name: string): NodeJS.ProcessEnv {
   const { clientId, clientSecret = '' } = clientOf(service, 'Demo confidential')
   return {
+    PATH: process.env.PATH,
     VITE_AGENT_AUTH_URL: service.authUrl,
     VITE_AGENT_BASE_URL: service.baseUrl,
     VITE_AGENT_PUBLIC_CLIENT_ID: service.clients.find(({ kind }) => kind === 'public')?.clientId ?? '',
@@ -186,7 +166,7 @@ function environment(port: string): Record<string, string> {
     AGENT_CLIENT_SECRET: clientSecret,
     COOKIE_SECRET: 'a-secret-of-this-test-that-is-long-enough',
     HOST: '127.0.0.1',
-    PORT: port,
+    PORT: String(ports.get(name)),
     ASTRO_TELEMETRY_DISABLED: '1',
   }
 }
