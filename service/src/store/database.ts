@@ -106,7 +106,7 @@ interface Statement extends SqliteStatement {
   get(parameters: readonly unknown[]): unknown
 }
 
-/** Prepares each SQL text once, because parsing and planning it again takes as long as a small query. */
+/** Prepares each SQL text once, because each request runs the same few again. */
 export function cachingStatements(database: { prepare(text: string): Statement; close(): void }): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>()
   return {
