@@ -39,7 +39,7 @@ interface PresentedRefresh {
 }
 
 /** A presented refresh token that passed all checks, and the data from which the tokens of the response are issued. */
-interface RefreshTokenUse extends PresentedRefresh, UnrevokedRefreshToken {
+interface RefreshTokenUse extends PresentedRefresh, Pick<UnrevokedRefreshToken, 'token' | 'authorization'> {
   user: TokenUser
   /** Set if the token was used before, and is in its grace period. */
   successorEncrypted: string | undefined
@@ -99,7 +99,7 @@ async function checkAndIssue(
   // A used token comes this far only in its grace period, and gives its successor again, whose idle life is far longer than `graceMs`. So
   // only the idle life of an unused token is checked.
   if (token.usedMs === null && token.idleExpiresMs <= nowMs) return { kind: 'invalid' }
-  const use = { ...found, tx, client, presented, user: eligibility, successorEncrypted }
+  const use = { tx, client, presented, token, authorization, user: eligibility, successorEncrypted }
   return { kind: 'issued', tokens: await issue(service, use) }
 }
 
@@ -132,7 +132,8 @@ function issue(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTok
 
 async function rotate(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
   const refreshToken = randomToken('art_')
-  const pair = { ...(await issueAccessToken(service, use)), refreshToken }
+  const { accessToken, accessExpiresMs, scope, personId } = await issueAccessToken(service, use)
+  const pair = { accessToken, accessExpiresMs, refreshToken, scope, personId }
   const nowMs = service.clock.nowMs()
   await replaceRefreshToken(use.tx, {
     hash: use.token.hash,
