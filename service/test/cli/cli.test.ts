@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../../test/support/free-port.ts'
-import { type Ran, runInProcess } from '../../../test/support/in-process.ts'
+import { runInProcess } from '../../../test/support/in-process.ts'
 import { listen } from '../../../test/support/listen.ts'
 import { printed } from '../../../test/support/printed.ts'
 import { serverUrl } from '../../../test/support/servers-client.ts'
@@ -50,8 +50,10 @@ function startText(child: ChildProcess): Promise<string> {
 }
 
 /** The same as `run` without a process, which takes a fifth of a second, for arguments that start nothing. */
-const refused = (args: string[], env: Record<string, string>): Promise<Ran> =>
-  runInProcess(commandMain, args, { ...process.env, ...env })
+async function refused(args: string[], env: Record<string, string>): Promise<Awaited<Run['exit']>> {
+  const { code, out: stdout, err: stderr } = await runInProcess(commandMain, args, { ...process.env, ...env })
+  return { code, stdout, stderr }
+}
 
 const freePorts = ['--auth-port', '0', '--base-port', '0']
 const byNpm = { npm_lifecycle_event: 'service', npm_package_name: 'agent-auth' }
@@ -220,17 +222,18 @@ test.each([
     'is not a SQLite database; choose another path',
   ],
 ])('%s', async (_, args, env, code, text) => {
-  const { code: ended, out, err } = await refused(args, env)
-  expect(ended).toBe(code)
-  expect(out + err).toContain(text)
-  expect(out + err).not.toMatch(/\n {4}at /)
+  // One that begins to start replaces globals of its process.
+  const result = code === 1 ? await run(args, env).exit : await refused(args, env)
+  expect(result.code).toBe(code)
+  expect(result.stdout + result.stderr).toContain(text)
+  expect(result.stdout + result.stderr).not.toMatch(/\n {4}at /)
 })
 
 test.each([['--version'], ['-v'], ['clients', '--version'], ['export', '-v']])(
   '%s %s prints the version of the package',
   async (...args) => {
     const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-    expect(await refused(args.filter(Boolean), {})).toEqual({ code: 0, out: `${version}\n`, err: '' })
+    expect(await refused(args.filter(Boolean), {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   },
 )
 
