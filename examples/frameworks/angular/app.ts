@@ -13,7 +13,7 @@ import { Auth } from './auth.service'
       <p role="alert">{{ text(user.error()) }}</p>
     }
     @if (user.state().status === 'signed-in') {
-      <p>{{ user.state().claims?.claims?.['name'] }}</p>
+      <p>{{ user.state().claims?.claims?.['name'] ?? user.state().claims?.subject }}</p>
       <button (click)="auth.signOut()">Sign out</button>
     } @else {
       <button (click)="auth.signIn()">Sign in</button>

@@ -4,13 +4,13 @@ import { createApp } from 'vue'
 import { createRouter, createWebHistory } from 'vue-router'
 import App from './App.vue'
 import { auth, requireSession } from './auth'
-import Models from './Models.vue'
+import ModelCount from './ModelCount.vue'
 
 // Before the router, which reads the address when it is created. `useAuth` has the error.
 await auth.ready().catch(() => {})
 
 const routes = [
-  { path: '/models', component: Models, meta: { isProtected: true } },
+  { path: '/models', component: ModelCount, meta: { isProtected: true } },
   { path: '/:rest(.*)*', component: { render: () => null } },
 ]
 const router = createRouter({ history: createWebHistory(), routes })
