@@ -152,7 +152,7 @@ function requestCall(request: Request): Call {
       const copy = bytes && (await Promise.race([bytes, sleep(0)]))
       if (bytes && !copy) return undefined
       const { referrer, referrerPolicy } = spare
-      return [new Request(spare, { headers, referrer, referrerPolicy, ...(copy && { body: new Blob(copy) }) })]
+      return [new Request(spare, { headers, signal, referrer, referrerPolicy, ...(copy && { body: new Blob(copy) }) })]
     }
     return { again, release: () => void reader?.cancel().catch(() => {}) }
   }

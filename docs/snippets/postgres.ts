@@ -4,6 +4,5 @@ import pg from 'pg'
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, query_timeout: 5_000 })
 pool.on('error', (error) => process.stderr.write(`postgres: ${error.message}\n`))
 
-/** In the place of those of Redis. */
 export const records: SharedStorage = postgresStorage(pool)
 await records.ready() // creates the table if it is missing; rejects with storage_failed while it cannot be used

@@ -6,12 +6,12 @@ import { type ReactElement, useState } from 'react'
 export function Root({ auth }: { auth: BrowserAuth }): ReactElement {
   return (
     <AuthProvider auth={auth}>
-      <Door />
+      <SignInButton />
     </AuthProvider>
   )
 }
 
-function Door(): ReactElement {
+function SignInButton(): ReactElement {
   const { state, error, signIn, signOut } = useAuth()
   const [failure, setFailure] = useState<unknown>()
   if (state.status === 'loading' && error === undefined) return <p>One moment …</p>

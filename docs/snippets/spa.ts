@@ -5,7 +5,7 @@ const auth = createBrowserAuth({
   baseUrl: 'https://api.example.com',
   clientId: 'my-app',
   redirectUri: `${location.origin}/callback`,
-  storage: indexedDbStorage(), // without it the login lives in this page's memory
+  storage: indexedDbStorage(), // without it a reload signs the user out
 })
 
 async function start(): Promise<void> {

@@ -24,7 +24,7 @@ export async function signIn(): Promise<void> {
   location.assign(url.href) // url is a URL object, href its text
 }
 
-// On the page of the redirect URI. `already_handled` means: it was reloaded, go on with `/`.
+// On the page of the redirect URI. `already_handled` means: it was reloaded, so show `/`.
 export async function finishSignIn(): Promise<void> {
   const grant = readCallback(await logins.take(location.href), location.href)
   history.replaceState(null, '', grant.returnTo ?? '/') // the code leaves the address bar before the network is awaited

@@ -1,5 +1,5 @@
 import { AgentAuthError } from '../errors.ts'
-import { invalid } from '../internal/values.ts'
+import { attempt, invalid } from '../internal/values.ts'
 import { checkServiceUrl } from '../service-url.ts'
 
 /** The URLs that may receive the token: those under one base URL, or all of the listed origins. */
@@ -70,11 +70,8 @@ function pageUrl(): string | undefined {
 
 /** Only a text can be relative. An object of another class than the global Request is no URL. */
 function parse(input: FetchInput, base: string | undefined): URL | undefined {
-  try {
-    // A base that the text does not need is parsed all the same, which is a third of the cost.
-    if (typeof input === 'string') return /^https?:\/\//.test(input) ? new URL(input) : new URL(input, base)
+  return attempt(() => {
+    if (typeof input === 'string') return new URL(input, base)
     return new URL(input instanceof Request ? input.url : input)
-  } catch {
-    return undefined
-  }
+  })
 }

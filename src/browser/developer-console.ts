@@ -31,7 +31,7 @@ export function developerConsole(): DeveloperConsole | undefined {
         if (error instanceof TypeError)
           warn(
             'fetch',
-            `a request got no response. A server that runs must allow ${location.origin} and authorization by CORS.`,
+            `a request got no response. The API must run, and allow ${location.origin} and authorization by CORS.`,
           )
         throw error
       }

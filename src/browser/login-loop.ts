@@ -21,7 +21,7 @@ export async function countAutomatic(storage: TokenStorage, nowMs: number): Prom
   if (await bounded(() => count(storage, nowMs))) return
   throw new AgentAuthError(
     'login_failed',
-    'Automatic sign-in stopped after repeated logins without success. Call signIn() in a click handler.',
+    'Automatic sign-in stopped after two failures. Call signIn() in a click handler.',
   )
 }
 

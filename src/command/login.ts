@@ -33,7 +33,7 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
   const replaced = await replacedProfile(storage, profile, config)
   await session.signIn(tokens)
   const { status, expiresAtMs } = await profileOf(storage, profile, settings).session.ready()
-  // A record of a newer version stays, and the session lives in memory.
+  // A record of a newer version stays, and the session is in memory only.
   if (status !== 'signed-in')
     throw new AgentAuthError(
       'storage_failed',

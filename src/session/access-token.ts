@@ -46,7 +46,7 @@ export function tokenGetter(
     const decision = decide(record, config.clock, { isRejected, minValidMs, forceRefresh })
     if (decision === 'expire') {
       memory.end('expired')
-      memory.notify()
+      queueMicrotask(() => memory.notify())
     }
     if (!record || decision === 'login_required' || decision === 'expire') throw loginRequired()
     if (decision === 'use') {

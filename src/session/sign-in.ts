@@ -7,7 +7,7 @@ import type { SessionParts } from './sync.ts'
  * in. Returns `false` if `isLatest` says that a later call took effect instead. If the lock or the write fails, the user stays signed out,
  * the record that would have been replaced is removed as far as possible, and it rejects with `storage_failed` or `lock_timeout`.
  *
- * A record that is `newer` or `foreign` is not replaced. Then the sign-in lives in memory.
+ * A record that is `newer` or `foreign` is not replaced. Then the sign-in is in memory only.
  */
 export async function saveSignIn(
   { store, memory }: SessionParts,

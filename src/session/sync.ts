@@ -77,8 +77,10 @@ export function recordSync(clock: Clock, store: SessionStore, memory: SessionMem
   }
 
   function take(stored: Stored): void {
+    const { state } = memory
     const merged = mergeRecord(stored)
-    memory.notify()
+    // Not within the call of the app, which may be in the middle of rendering.
+    if (memory.state !== state) queueMicrotask(() => memory.notify())
     if (merged === 'remove') settleSoon()
   }
 

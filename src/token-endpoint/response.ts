@@ -75,7 +75,8 @@ export async function readAtMost(
     // An empty chunk counts too, so that an endless stream of them ends.
     size += value.byteLength || 1
     if (size > maxBytes) break
-    chunks.push(value)
+    // A copy, because the source may use its buffer again.
+    chunks.push(value.slice())
   }
   reader.cancel().catch(() => {})
   return undefined

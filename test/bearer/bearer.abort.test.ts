@@ -1,6 +1,7 @@
 import { AgentAuthError, createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { acceptOnly, apiStub } from '../support/api-stub.ts'
+import { usedHeapBytes } from '../support/heap.ts'
 import { baseUrl, signedIn } from '../support/signed-in.ts'
 
 const url = `${baseUrl}/api/parent_agents`
@@ -106,6 +107,8 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     const leaving = new AbortController()
     const left = call(createBearerFetch(signed.session, { baseUrl, fetch: api.fetch }), leaving.signal)
     await expect.poll(() => api.calls).toHaveLength(2)
+    // Node keeps the controller of a clone only until then.
+    usedHeapBytes()
     leaving.abort(reason)
     await expect(left).rejects.toBe(reason)
   })

@@ -54,6 +54,22 @@ describe('the same bytes', () => {
     )
   })
 
+  it('a Request whose stream uses its buffer for something else meanwhile is sent again as it was', async () => {
+    await start()
+    const [buffer, sent] = [new TextEncoder().encode('as it was'), [] as string[]]
+    const api: typeof fetch = async (input) => {
+      sent.push(await new Response((input as Request).body).text())
+      buffer.fill(0)
+      return new Response(null, { status: sent.length === 1 ? 401 : 200 })
+    }
+    const { readable: body, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const writer = writable.getWriter()
+    void writer.write(buffer).then(() => writer.close())
+    const send = createBearerFetch(signed.session, { baseUrl: wire.url, fetch: api })
+    await send(new Request(wire.url, post(body, { duplex: 'half' } as RequestInit)))
+    expect(sent).toEqual(['as it was', 'as it was'])
+  })
+
   it('bytes the caller changes after the call do not go out changed', async () => {
     await start()
     const body = bytes(100)

@@ -41,9 +41,8 @@ describe('the table', () => {
 it('a text goes out as the URL parser writes it, whatever characters it has', async () => {
   const api = apiStub(() => new Response())
   const bearerFetch = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })
-  const texts = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).map(
-    (character) => `${vectorBase}/a${character}b/${character}?c${character}d${character}`,
-  )
+  const characters = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
+  const texts = characters.map((each) => `${vectorBase}/a${each}b/${each}?c${each}d${each}`)
   for (const text of texts) await bearerFetch(text)
   expect(api.calls.map(({ input }) => input)).toEqual(texts.map((text) => new URL(text).href))
   expect(new Set(api.authorizations)).toEqual(new Set(['Bearer token']))

@@ -1,24 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { secret } from '../support/canary.ts'
+import { expired } from '../support/expired-session.ts'
 import { refusingOrigin } from '../support/free-port.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
-import { sharedRecords } from '../support/shared-records.ts'
 import { json } from '../support/token-service.ts'
-import { virtualTime } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
-
-/** A session that holds an expired token over a shared record, on virtual time. */
-async function expired(lifeMs = hour) {
-  const time = virtualTime()
-  const { service, realm } = sessionRig(time.clock, { reuse: 'grace' })
-  const records = sharedRecords()
-  const here = realm({ storage: records.handle() })
-  const tokens = service.issue()
-  await here.session.signIn(tokens)
-  await time.pass(lifeMs)
-  return { time, service, records, tokens, ...here }
-}
 
 const html = (status: number) => () =>
   new Response(`<html>${secret('page')}</html>`, { status, headers: { 'content-type': 'text/html' } })

@@ -8,6 +8,16 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
 
+test('listeners are called after the call that found the change, so that one may be added behind it', async () => {
+  const { session } = sessionRig().realm()
+  const seen: unknown[] = []
+  const ready = session.ready()
+  session.subscribe(() => void seen.push(session.state.status))
+  expect(seen).toEqual([])
+  await ready
+  expect(seen).toEqual(['signed-out'])
+})
+
 describe('tokens', () => {
   test('the default store is memory: nothing of the platform is touched', async () => {
     const touched: string[] = []

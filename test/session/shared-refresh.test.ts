@@ -1,21 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { expired } from '../support/expired-session.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
-import { sharedRecords } from '../support/shared-records.ts'
 import { type Answer, word } from '../support/token-service.ts'
-import { virtualTime } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
-
-async function expired() {
-  const time = virtualTime()
-  const { service, realm } = sessionRig(time.clock, { reuse: 'grace' })
-  const records = sharedRecords()
-  const here = realm({ storage: records.handle() })
-  const tokens = service.issue()
-  await here.session.signIn(tokens)
-  await time.pass(hour)
-  return { time, service, records, tokens, ...here }
-}
 
 const busy = (status: number, retryAfter?: string) => () =>
   new Response(null, { status, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } })

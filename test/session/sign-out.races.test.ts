@@ -68,8 +68,8 @@ describe('sign-out in another realm', () => {
   })
 })
 
-/** Writes wait, when `holding`, until they are let go; everything else happens at once. */
-function slowWrites() {
+/** A refresh whose write waits until it is let go, after the session gave up on it. Everything else happened at once. */
+async function lateWrite() {
   const rig = virtualTime()
   const { service, realm } = sessionRig(rig.clock)
   const records = sharedRecords()
@@ -79,19 +79,20 @@ function slowWrites() {
     state.holding && operation === 'setItem'
       ? new Promise((resolve) => void waiting.push(() => resolve()))
       : Promise.resolve()
-  return { time: rig, service, records, waiting, state, here: realm({ storage: records.handle({ step }) }) }
+  const here = realm({ storage: records.handle({ step }) })
+  await here.session.signIn(service.issue())
+  await rig.pass(hour)
+  state.holding = true
+  const call = codeOf(here.session.getAccessToken())
+  await rig.pass(6_000)
+  expect(waiting).toHaveLength(1)
+  await call
+  return { time: rig, service, records, waiting, state, here }
 }
 
 describe('a write of a refresh that lands long after', () => {
   test('a sign-out: the record goes at the next call, and no later start finds it', async () => {
-    const { time, service, records, waiting, state, here } = slowWrites()
-    await here.session.signIn(service.issue())
-    await time.pass(hour)
-    state.holding = true
-    const call = codeOf(here.session.getAccessToken())
-    await time.pass(6_000)
-    expect(waiting).toHaveLength(1)
-    await call
+    const { records, waiting, here } = await lateWrite()
     await here.session.signOut()
     expect(records.items.size).toBe(0)
     waiting[0]?.()
@@ -104,13 +105,7 @@ describe('a write of a refresh that lands long after', () => {
   })
 
   test('a new sign-in: that one goes on and is written again', async () => {
-    const { time, service, records, waiting, state, here } = slowWrites()
-    await here.session.signIn(service.issue())
-    await time.pass(hour)
-    state.holding = true
-    const call = codeOf(here.session.getAccessToken())
-    await time.pass(6_000)
-    await call
+    const { time, service, records, waiting, state, here } = await lateWrite()
     state.holding = false
     const next = service.issue()
     await here.session.signIn(next)

@@ -78,14 +78,19 @@ export async function onIoRedisCluster(
   }
 }
 
+async function nodeRedisCluster(addresses: readonly ClusterAddress[]) {
+  const { createCluster } = await import('redis')
+  const cluster = createCluster({ rootNodes: addresses.map(({ host, port }) => ({ url: `redis://${host}:${port}` })) })
+  cluster.on('error', ignore)
+  await cluster.connect()
+  return cluster
+}
+
 export async function onNodeRedisCluster(
   addresses: readonly ClusterAddress[],
   prefix: string = randomUUID(),
 ): Promise<Connected<NodeRedisClient>> {
-  const { createCluster } = await import('redis')
-  const client = createCluster({ rootNodes: addresses.map(({ host, port }) => ({ url: `redis://${host}:${port}` })) })
-  client.on('error', ignore)
-  await client.connect()
+  const client = await nodeRedisCluster(addresses)
   return {
     client: client satisfies NodeRedisClient,
     storage: redisStorage(client, { prefix }),
@@ -101,10 +106,7 @@ export async function onNodeRedisClusterWithWait(
   addresses: readonly ClusterAddress[],
   prefix: string = randomUUID(),
 ): Promise<Connected<NodeRedisClient>> {
-  const { createCluster } = await import('redis')
-  const cluster = createCluster({ rootNodes: addresses.map(({ host, port }) => ({ url: `redis://${host}:${port}` })) })
-  cluster.on('error', ignore)
-  await cluster.connect()
+  const cluster = await nodeRedisCluster(addresses)
   const client = withWait(cluster)
   return { client, storage: redisStorage(client, { prefix }), close: async () => cluster.destroy() }
 }

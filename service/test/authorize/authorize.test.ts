@@ -7,10 +7,12 @@ import {
   authorizeUrl,
   Browser,
   clientOf,
+  codeCount,
   consentPath,
   type LoginOptions,
   type Page,
   personOf,
+  signInAs,
   signInPath,
 } from '../support/login.ts'
 import { assemble } from '../support/start.ts'
@@ -24,15 +26,7 @@ beforeEach(() => {
 })
 afterAll(() => service.close())
 
-async function codeCount(): Promise<number> {
-  return (await rawDatabase(assembly.context.store.db).selectFrom('authorization_codes').selectAll().execute()).length
-}
-
-async function signIn(options: LoginOptions = {}): Promise<Page> {
-  const { email, password } = personOf(service, 'ada')
-  const page = await browser.get(authorizeUrl(service, options).url)
-  return browser.submit(page, signInPath, { email, password })
-}
+const signIn = (options: LoginOptions = {}): Promise<Page> => signInAs('ada', { service, browser, options })
 
 /** The parameters a refused request comes back with. */
 async function refusal(parameters: Record<string, string | undefined>, suffix = '', name = 'Demo public') {
@@ -195,7 +189,7 @@ test.each([
   ['repeated method', {}, '&code_challenge_method=S256', 'invalid_request'],
 ])('%s goes back to the client after the sign-in', async (_, parameters, suffix, error) => {
   expect(await refusal(parameters, suffix)).toEqual({ error, state: 'state-1' })
-  expect(await codeCount()).toBe(0)
+  expect(await codeCount(assembly)).toBe(0)
 })
 
 test('a user who is signed in is sent back at once', async () => {

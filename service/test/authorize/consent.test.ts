@@ -8,10 +8,12 @@ import {
   authorize,
   authorizeUrl,
   Browser,
+  codeCount,
   consentPath,
   type LoginOptions,
   type Page,
   personOf,
+  signInAs,
   signInPath,
 } from '../support/login.ts'
 import { oneAssembly } from '../support/one-service.ts'
@@ -26,15 +28,7 @@ beforeEach(async () => {
   browser = new Browser(service.fetch)
 })
 
-async function codeCount(): Promise<number> {
-  return (await rawDatabase(assembly.context.store.db).selectFrom('authorization_codes').selectAll().execute()).length
-}
-
-async function signIn(options: LoginOptions = {}): Promise<Page> {
-  const { email, password } = personOf(service, 'ada')
-  const page = await browser.get(authorizeUrl(service, options).url)
-  return browser.submit(page, signInPath, { email, password })
-}
+const signIn = (options: LoginOptions = {}): Promise<Page> => signInAs('ada', { service, browser, options })
 
 test('a consent token works once, only for its own request, and other fields change nothing', async () => {
   const page = await signIn()
@@ -43,12 +37,12 @@ test('a consent token works once, only for its own request, and other fields cha
     decision: 'approve',
     token: other.hidden(consentPath).token ?? '',
   })
-  expect({ status: foreign.status, codeCount: await codeCount() }).toEqual({ status: 400, codeCount: 0 })
+  expect({ status: foreign.status, codeCount: await codeCount(assembly) }).toEqual({ status: 400, codeCount: 0 })
   const extra = { redirect_uri: 'https://evil.example/', client_id: 'x', state: 'evil', scope: 'admin' }
   const approved = await browser.submit(page, consentPath, { decision: 'approve', ...extra })
   expect(approved.next).toMatch(/^https:\/\/app\.demo\.example\/callback\?code=[^&]+&state=state-1$/)
   const again = await browser.submit(page, consentPath, { decision: 'approve' })
-  expect({ status: again.status, codeCount: await codeCount() }).toEqual({ status: 400, codeCount: 1 })
+  expect({ status: again.status, codeCount: await codeCount(assembly) }).toEqual({ status: 400, codeCount: 1 })
 })
 
 test('of 20 approvals at once one counts', async () => {
@@ -57,7 +51,7 @@ test('of 20 approvals at once one counts', async () => {
     Array.from({ length: 20 }, () => browser.submit(page, consentPath, { decision: 'approve' })),
   )
   expect(answers.filter(({ next }) => next !== undefined)).toHaveLength(1)
-  expect(await codeCount()).toBe(1)
+  expect(await codeCount(assembly)).toBe(1)
 })
 
 test('another browser, a foreign origin and an old page get no code', async () => {
@@ -71,7 +65,7 @@ test('another browser, a foreign origin and an old page get no code', async () =
   }
   service.dev.advance(10 * 60_000)
   expect((await browser.submit(page, consentPath, { decision: 'approve' })).status).toBe(400)
-  expect(await codeCount()).toBe(0)
+  expect(await codeCount(assembly)).toBe(0)
 })
 
 test('when another user has signed in since, approving asks that user and issues nothing', async () => {
@@ -80,7 +74,7 @@ test('when another user has signed in since, approving asks that user and issues
   const { email, password } = personOf(service, 'rui')
   await browser.submit(otherTab, signInPath, { email, password })
   const page = await browser.submit(shownToAda, consentPath, { decision: 'approve' })
-  expect({ next: page.next, codeCount: await codeCount() }).toEqual({ next: undefined, codeCount: 0 })
+  expect({ next: page.next, codeCount: await codeCount(assembly) }).toEqual({ next: undefined, codeCount: 0 })
   expect(page.html).toContain('rui@demo.example')
 })
 
@@ -99,7 +93,7 @@ test('consent shows client, tenant, meaning and return host as inert text, every
 
 test('denial issues nothing', async () => {
   await authorize(service, { decision: 'deny' })
-  expect(await codeCount()).toBe(0)
+  expect(await codeCount(assembly)).toBe(0)
 })
 
 test.each([
@@ -111,7 +105,7 @@ test.each([
   const { url } = await authorize(service)
   expect(url.searchParams.get('error')).toBe('unauthorized_client')
   expect(url.searchParams.get('error_description')).toBe(description)
-  expect(await codeCount()).toBe(0)
+  expect(await codeCount(assembly)).toBe(0)
 })
 
 test('a client that is not approved for the tenant of the person gets no code', async () => {

@@ -185,7 +185,7 @@ async function expectNothingHalfDone(): Promise<void> {
   expect(await lonely('clients', 'client_approvals', 'client_id')).toEqual([])
 }
 
-/** On both databases: how a statement that fails ends what was written before it. */
+/** One scene for each kind of write. On libSQL all scenes run. */
 const writing = ['approve', 'exchange, public', 'refresh', 'create an agent', 'register a client']
 
 test.each(isOnPostgres() ? writing : Object.keys(scenes))(

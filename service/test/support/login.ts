@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type CookieJar, cookieHeader, keepCookies } from '../../../test/support/cookie-jar.ts'
 import type { Client, Person } from '../../src/index.ts'
+import type { Assembly } from '../../src/server/create-service.ts'
+import { rawDatabase } from '../../src/store/database.ts'
 
 export type Fetch = (input: string, init?: RequestInit) => Promise<Response>
 
@@ -256,4 +258,18 @@ export const agentSearch = '/api/parent_agents/search'
 /** The refresh or exchange error name of an answer. */
 export async function errorOf(response: Response): Promise<string> {
   return ((await response.json()) as { error: string }).error
+}
+
+/** The consent page of somebody who has signed in. */
+export async function signInAs(
+  name: string,
+  { service, browser, options }: { service: Service; browser: Browser; options: LoginOptions },
+): Promise<Page> {
+  const { email, password } = personOf(service, name)
+  const page = await browser.get(authorizeUrl(service, options).url)
+  return browser.submit(page, signInPath, { email, password })
+}
+
+export async function codeCount({ context }: Assembly): Promise<number> {
+  return (await rawDatabase(context.store.db).selectFrom('authorization_codes').selectAll().execute()).length
 }
