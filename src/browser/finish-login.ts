@@ -118,7 +118,7 @@ export async function leaveToSignIn(login: LoginFinisher, start: () => Promise<s
   if (login.isPending) return void (await login.finish())
   // The sign-in page of a service refuses to be shown in a frame, and then the frame shows an error page.
   if (globalThis.top && globalThis.top !== globalThis.self)
-    invalid('a frame cannot show a login. Use a popup of createBrowserAuth, or open the page in its own tab')
+    invalid('a frame cannot show a login. Use a popup of createBrowserAuth, or open the page in a tab')
   login.discard()
   await untilShown()
   location.assign(await start())

@@ -10,7 +10,7 @@ import { webLock } from './web-lock.ts'
  * `indexedDbStorage`. Throws `config_invalid`.
  */
 export function webStorage(area: Storage | (() => Storage)): BrowserStorage {
-  if (typeof area === 'object') checkMethods('area', area, recordMethods)
+  if (typeof area !== 'function' && area !== undefined) checkMethods('area', area, recordMethods)
   const open = typeof area === 'function' ? area : () => area
   const isOwn = attempt(() => open() === sessionStorage)
   let isClaimed = !isOwn
