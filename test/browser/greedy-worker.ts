@@ -32,7 +32,7 @@ worker.addEventListener('fetch', (happened) => {
   const { request } = event
   if (config.leavesAlone === 'what the documents say') {
     const { url, headers } = event.request
-    if (auth.isCallbackUrl(url) || url.startsWith(authUrl) || headers.has('authorization')) return // not ours to answer
+    if (auth.isCallbackUrl(url) || url.startsWith(authUrl) || headers.has('authorization')) return // the browser sends it itself
   }
   event.respondWith(answer(request))
 })

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Session } from 'agent-auth'
 import { type PostgresStorageOptions, postgresStorage } from 'agent-auth/postgres'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { sessionName } from '../../src/session/record.ts'
 import { storageSuite } from '../storage/storage-suite.ts'
-import { freshDatabase } from '../support/fresh-database.ts'
-import { type FreshDatabase, startPostgres } from '../support/postgres-server.ts'
+import { databaseOfFile } from '../support/database-of-file.ts'
+import { startPostgres } from '../support/postgres-server.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { onPool } from '../support/shared-stores.ts'
 import { silentWay } from '../support/silent-way.ts'
@@ -14,11 +14,7 @@ import { silentWay } from '../support/silent-way.ts'
 const hour = 3_600_000
 const retryable = { code: 'storage_failed', retryable: true }
 
-let database: FreshDatabase
-beforeAll(async () => {
-  database = await freshDatabase()
-})
-afterAll(() => database.drop())
+const database = databaseOfFile()
 
 function connected(options?: pg.PoolConfig, url = database.url) {
   const { client, storage, close } = onPool(new pg.Pool({ connectionString: url, max: 4, ...options }))

@@ -1,17 +1,12 @@
 import { createAuthConfig, createSession, type TokenStorage } from 'agent-auth'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { freshDatabase } from '../support/fresh-database.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { databaseOfFile } from '../support/database-of-file.ts'
 import { freshFile } from '../support/fresh-file.ts'
-import type { FreshDatabase } from '../support/postgres-server.ts'
 import { serverUrl } from '../support/servers-client.ts'
 import { connectTo } from '../support/shared-stores.ts'
 import { statuses, twoProcesses } from '../support/two-processes.ts'
 
-let database: FreshDatabase
-beforeAll(async () => {
-  database = await freshDatabase()
-})
-afterAll(() => database.drop())
+const database = databaseOfFile()
 
 const urls = {
   redis: () => serverUrl('redis'),

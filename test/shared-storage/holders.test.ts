@@ -1,17 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type AtEnd, nextWord, startChild } from '../support/children.ts'
-import { freshDatabase } from '../support/fresh-database.ts'
+import { databaseOfFile } from '../support/database-of-file.ts'
 import { freshFile } from '../support/fresh-file.ts'
-import type { FreshDatabase } from '../support/postgres-server.ts'
 import { serverUrl } from '../support/servers-client.ts'
 import { connectTo, type StoreKind } from '../support/shared-stores.ts'
 
-let database: FreshDatabase
-beforeAll(async () => {
-  database = await freshDatabase()
-})
-afterAll(() => database.drop())
+const database = databaseOfFile()
 
 const kinds = ['redis', 'postgres', 'file'] as const
 

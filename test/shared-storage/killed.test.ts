@@ -1,17 +1,12 @@
 import { createAuthConfig, createSession } from 'agent-auth'
-import { afterAll, beforeAll, test } from 'vitest'
+import { test } from 'vitest'
 import { nextWord, startChild } from '../support/children.ts'
-import { freshDatabase } from '../support/fresh-database.ts'
-import type { FreshDatabase } from '../support/postgres-server.ts'
+import { databaseOfFile } from '../support/database-of-file.ts'
 import { serverUrl } from '../support/servers-client.ts'
 import { connectTo } from '../support/shared-stores.ts'
 import { peopleSignedIn } from '../support/storm.ts'
 
-let database: FreshDatabase
-beforeAll(async () => {
-  database = await freshDatabase()
-})
-afterAll(() => database.drop())
+const database = databaseOfFile()
 
 // Each waits for the lease of the process that was killed, so they wait side by side. The test of files kills at each step.
 for (const kind of ['redis', 'postgres'] as const)

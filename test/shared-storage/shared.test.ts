@@ -2,18 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { postgresStorage } from 'agent-auth/postgres'
 import { redisStorage, type SharedStorage } from 'agent-auth/redis'
 import type { StorageUnderTest } from 'agent-auth/testing'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storageSuite } from '../storage/storage-suite.ts'
-import { freshDatabase } from '../support/fresh-database.ts'
-import type { FreshDatabase } from '../support/postgres-server.ts'
+import { databaseOfFile } from '../support/database-of-file.ts'
 import { serverUrl } from '../support/servers-client.ts'
 import { type Connected, onIoRedis, onNodeRedis, onPostgres } from '../support/shared-stores.ts'
 
-let database: FreshDatabase
-beforeAll(async () => {
-  database = await freshDatabase()
-})
-afterAll(() => database.drop())
+const database = databaseOfFile()
 
 /** Every handle has a connection of its own, as if it were another machine. */
 function onConnections(connect: () => Promise<Connected<unknown>> | Connected<unknown>): StorageUnderTest {

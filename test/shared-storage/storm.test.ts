@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { freshDatabase } from '../support/fresh-database.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { databaseOfFile } from '../support/database-of-file.ts'
 import { freshFile } from '../support/fresh-file.ts'
-import type { FreshDatabase } from '../support/postgres-server.ts'
 import { serverUrl } from '../support/servers-client.ts'
 import { storm } from '../support/storm.ts'
 
-let database: FreshDatabase
-beforeAll(async () => {
-  database = await freshDatabase()
-})
-afterAll(() => database.drop())
+const database = databaseOfFile()
 
 const urls = {
   redis: () => serverUrl('redis'),
