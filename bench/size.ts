@@ -71,6 +71,7 @@ function sets(): Map<string, string> {
 
 /** The size of all files that Vite makes of the code. */
 async function viteSize(code: string): Promise<number> {
+  const { NODE_ENV } = process.env
   const result = await build({
     root,
     configFile: false,
@@ -88,6 +89,8 @@ async function viteSize(code: string): Promise<number> {
       rolldownOptions: { input: 'entry', preserveEntrySignatures: 'strict', external },
     },
   })
+  // Vite sets it for the whole process, and the benches after this one start servers.
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV
   const files = [result].flat().flatMap((bundle) => ('output' in bundle ? bundle.output : []))
   return files.reduce((sum, file) => sum + (file.type === 'chunk' ? brotliBytes(file.code) : 0), 0)
 }
