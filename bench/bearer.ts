@@ -48,21 +48,21 @@ async function compare(
     })
     return p50 / 1_000 / urls.length
   }
-  const text = await microseconds((url) => {
+  const textByHand = await microseconds((url) => {
     const headers = new Headers(init.headers)
     headers.set('authorization', `Bearer ${accessToken}`)
     return send(url, { ...init, headers })
   })
-  const textValue = await microseconds((url) => bearerFetch(url, init))
-  const request = await microseconds((url) => {
+  const text = await microseconds((url) => bearerFetch(url, init))
+  const requestByHand = await microseconds((url) => {
     const request = new Request(url, init)
     request.headers.set('authorization', `Bearer ${accessToken}`)
     return send(request)
   })
-  const requestValue = await microseconds((url) => bearerFetch(new Request(url, init)))
+  const request = await microseconds((url) => bearerFetch(new Request(url, init)))
   return [
-    figure(`call, ${where}`, textValue, text, most.text),
-    figure(`call with a Request, ${where}`, requestValue, request, most.request),
+    figure(`call, ${where}`, text, textByHand, most.text),
+    figure(`call with a Request, ${where}`, request, requestByHand, most.request),
   ]
 }
 

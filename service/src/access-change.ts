@@ -1,10 +1,10 @@
 import * as z from 'zod/mini'
 import { problemText, strict } from './issue-text.ts'
 
-/** The permissions of the API. Which endpoint needs which one is this service's decision (A-14). */
+/** The permissions of the API. Which endpoint needs which one is this service's decision. */
 export const permissionNames = ['api.access', 'parent_agents.read', 'parent_agents.create', 'llm_models.read'] as const
 
-/** The permission to manage the API clients of a tenant on their pages (A-30). No endpoint of the API needs it. */
+/** The permission to manage the API clients of a tenant on their pages. No endpoint of the API needs it. */
 export const clientAdminPermission = 'api_clients.manage'
 
 export type Permission = (typeof permissionNames)[number]
@@ -23,7 +23,7 @@ export type EndpointId = (typeof endpointIds)[number]
 export interface AccessChange {
   /** Billing of tenants, by id. */
   billing?: Record<string, 'active' | 'inactive'> | undefined
-  /** Whether endpoints need active billing. Default: `createParentAgent` alone does (A-15). */
+  /** Whether endpoints need active billing. Default: `createParentAgent` alone does. */
   endpointBilling?: Partial<Record<EndpointId, 'needed' | 'not-needed'>> | undefined
   /** Approval of clients for their tenant, by name or client id. */
   approval?: Record<string, 'approved' | 'unapproved'> | undefined

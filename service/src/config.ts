@@ -91,7 +91,7 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
 
 /**
  * Returns why the dev controls cannot be served at these origins, or undefined. The controls show passwords and secrets,
- * and behind a reverse proxy on this machine every request comes from loopback (S-084).
+ * and behind a reverse proxy on this machine every request comes from loopback.
  */
 export function refuseDev({
   authUrl,
@@ -107,7 +107,7 @@ export function refuseDev({
 
 /**
  * Returns the address to listen on. Throws a TypeError for one beyond loopback without TLS, a proxy or a private network, because
- * passwords and tokens would be readable on the way (S-082).
+ * passwords and tokens would be readable on the way.
  */
 export function listeningHost({
   host = '127.0.0.1',

@@ -10,7 +10,7 @@ import type { Telemetry } from './telemetry/telemetry.ts'
 
 /**
  * What all handlers of a running service share. If several processes use one database, each has its own clock, journal,
- * faults, automatic approval and throttles. They share the data and the keys in it (A-42).
+ * faults, automatic approval and throttles. They share the data and the keys in it.
  */
 export interface ServiceContext {
   readonly config: ServiceConfig

@@ -4,7 +4,7 @@ const loopbackLiteral = /^http:\/\/(127\.0\.0\.1|\[::1\])(:[1-9]\d{0,4})?([/?].*
 
 /**
  * Compares redirect URIs as text, because URL parsing would turn other spellings into the registered one. Only the port
- * of a public client's loopback literal is free, because a native app cannot choose it in advance (S-001, RFC 8252 §7.3).
+ * of a public client's loopback literal is free, because a native app cannot choose it in advance (RFC 8252 §7.3).
  * A URI that does not match gets a page with 400, and never a redirect.
  */
 export function matchesRegistered(sent: string, registered: string, kind: 'public' | 'confidential'): boolean {
@@ -23,7 +23,7 @@ export function withoutLoopbackPort(uri: string): string | undefined {
 }
 
 /**
- * Returns the origin of the pages at which a login with this redirect URI can end (S-045). `:*` is any port. The store compares it
+ * Returns the origin of the pages at which a login with this redirect URI can end. `:*` is any port. The store compares it
  * with `pageOriginsOf` the origin of a page.
  * A migration calls it, so a change needs a new migration that writes all rows again.
  */
@@ -53,7 +53,7 @@ function isPort(text: string | undefined): boolean {
   return text === undefined || Number(text.slice(1)) <= 65_535
 }
 
-/** Returns why redirect URIs cannot be registered, or undefined if they can (S-002; loopback for both kinds: A-12). */
+/** Returns why redirect URIs cannot be registered, or undefined if they can. */
 export function refuseRegistration(redirectUris: readonly string[]): string | undefined {
   if (redirectUris.length < 1 || redirectUris.length > requestLimits.redirectUris)
     return `register 1 to ${requestLimits.redirectUris} redirect URIs`

@@ -12,7 +12,7 @@ export interface ServiceOptions {
   host?: string | undefined
   /**
    * Whether other machines may reach the service without TLS, on a private network such as that of containers. Default:
-   * `refused`: then a host beyond loopback needs https in `authUrl` and `baseUrl`, or trusted proxies (S-082).
+   * `refused`: then a host beyond loopback needs https in `authUrl` and `baseUrl`, or trusted proxies.
    */
   plainHttp?: 'refused' | 'allowed' | undefined
   /** Port of the authorization server, of `startService`. Default: a free one. */

@@ -5,7 +5,7 @@ import type { RegistryEvent } from './store/schema.ts'
 
 /**
  * The only time source of the service. It can be moved ahead or stopped, and it never goes
- * back (S-057).
+ * back.
  */
 export interface ServiceClock {
   nowMs(): number

@@ -38,7 +38,7 @@ describe('the table', () => {
   })
 })
 
-it('a text goes out as the URL parser writes it, whatever characters it has', async () => {
+it('a text with any ASCII character goes out as the URL parser writes it', async () => {
   const api = apiStub(() => new Response())
   const bearerFetch = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })
   const characters = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))

@@ -104,7 +104,7 @@ describe('login', () => {
     await page.goto(`${rig.origin}/memory/home`)
     expect(await outcome).toBe('login_failed')
     expect(authorizations).toBe(2)
-    // A click is not counted, and a success begins the count anew.
+    // A click is not counted, and a success starts the count again.
     await context.addInitScript(() => {
       delete window.adjust
     })

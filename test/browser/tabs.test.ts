@@ -285,7 +285,7 @@ describe('tabs that were away', () => {
     await page.evaluate(() => {
       window.app.ahead.monotonicMs += 2_000
     })
-    // The session looks at its storage anew.
+    // The session reads its storage again.
     expect(await page.evaluate(() => window.app.codeOf(window.app.auth.session.getAccessToken()))).toBe('resolved')
   })
 })

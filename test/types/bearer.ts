@@ -37,7 +37,7 @@ export const scoped: (typeof fetch)[] = [
   createBearerFetch(session, { origins: baseUrl }),
   // @ts-expect-error: there is no such behaviour
   createBearerFetch(session, { baseUrl, elsewhere: 'redirect' }),
-  // @ts-expect-error: the token has no other place to go (C-091)
+  // @ts-expect-error: the token has no other place to go
   createBearerFetch(session, { baseUrl, tokenIn: 'query' }),
 ]
 

@@ -37,7 +37,7 @@ export function exchanges(): Promise<Tokens>[] {
   ]
 }
 
-/** S256 is the only challenge method: there is no name under which another could be chosen (C-002). */
+/** S256 is the only challenge method: there is no name under which another could be chosen. */
 export async function starts(): Promise<void> {
   await startLogin(config, { returnTo: '/', params: { prompt: 'login' }, state: 'x'.repeat(43) })
   // @ts-expect-error: no method option

@@ -1,6 +1,6 @@
 import type { NewContextGroup } from '../store/tenant.ts'
 
-/** The configuration of a new agent, which the specification does not show. */
+/** The configuration of a new agent, which the specification does not show. */
 export const defaultConfigs = {
   last_agent_in_group: '',
   max_rounds: '10',

@@ -19,18 +19,18 @@ interface TypeFields {
   readonly parent_agent_type_key?: string | null | undefined
 }
 
-/** Returns whether both fields are there and name different types (A-11). */
+/** Returns whether both fields are there and name different types. */
 export function isTwoTypes({ parent_agent_type: type, parent_agent_type_key: key }: TypeFields): boolean {
   return Boolean(type && key) && keyOf(type ?? '') !== key?.normalize('NFC')
 }
 
-/** Returns the type and its key, of which one may be missing. Any type is accepted (A-11). */
+/** Returns the type and its key, of which one may be missing. Any type is accepted. */
 export function agentTypeOf(fields: TypeFields): { type: string; typeKey: string } {
   const typeKey = fields.parent_agent_type_key?.normalize('NFC') ?? keyOf(fields.parent_agent_type ?? '')
   return { type: fields.parent_agent_type ?? labelOf(typeKey), typeKey }
 }
 
-/** Returns the type for a key that was sent without one (A-11). */
+/** Returns the type for a key that was sent without one. */
 function labelOf(key: string): string {
   return key.replaceAll('_', ' ').replace(/(^| )(\p{Ll})/gu, (_, before: string, letter: string) => {
     const capital = letter.toUpperCase()
@@ -39,7 +39,7 @@ function labelOf(key: string): string {
   })
 }
 
-/** Returns the agent of a row. Its `created_at` is ISO 8601 in UTC (A-10). */
+/** Returns the agent of a row. Its `created_at` is ISO 8601 in UTC. */
 function parentAgentResponse(row: ParentAgentRow): ParentAgent {
   return {
     id: row.id,
@@ -93,13 +93,13 @@ function groupResponse(row: ContextGroupRow): ContextVariableGroup {
 
 const typeFields = ['parent_agent_type', 'parent_agent_type_key']
 
-/** States the check below as JSON Schema. Null counts as absent (A-07). */
+/** States the check below as JSON Schema. Null counts as absent. */
 const oneTypeField = {
   description: `Give ${typeFields.join(', ')} or both.`,
   anyOf: typeFields.map((name) => ({ required: [name], properties: { [name]: { type: 'string' } } })),
 }
 
-/** `agent_name` and `description` are required. `active` is true by default (A-06). */
+/** `agent_name` and `description` are required. `active` is true by default. */
 export const createParentAgentBody = z
   .object({
     agent_name: nameText(),
@@ -159,13 +159,13 @@ function newAgent(body: CreateBody, llmModel: number, nowMs: number): NewParentA
   }
 }
 
-/** Creates the error of a tenant at its limit, which exists because no endpoint removes an agent (A-67). */
+/** Creates the error of a tenant at its limit, which exists because no endpoint removes an agent. */
 function tooManyAgents(): ApiError {
   const message = `the tenant has the maximum of ${limits.agentsPerTenant} agents`
   return new ApiError({ status: 409, type: 'limit_reached', message })
 }
 
-/** Creates the error of a name whose key exists, because a key is unique in its tenant (A-63). */
+/** Creates the error of a name whose key exists, because a key is unique in its tenant. */
 function nameTaken(agentName: string): ValidationError {
   const msg = 'an agent with this agent_key exists'
   return new ValidationError([{ loc: ['body', 'agent_name'], msg, type: 'already_exists', input: agentName }])
@@ -181,7 +181,7 @@ const columns: ColumnTypes<ParentAgentColumn> = {
   tenant: 'text',
 }
 
-/** The specification does not name the active-state filter. The service calls it `active` (A-02). */
+/** The specification does not name the active-state filter. The service calls it `active`. */
 export const parentAgentSearchBody = searchBody(columns, 'active')
 
 /** POST /api/parent_agents/search (specification 4.2). */

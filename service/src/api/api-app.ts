@@ -187,7 +187,7 @@ function serve(service: ServiceContext, endpoint: Endpoint, gate: TenantGate): H
   }
 }
 
-/** Reads the bytes of a JSON body. */
+/** Reads the bytes of a JSON body. */
 async function readBody(request: Request): Promise<Uint8Array> {
   if (!hasMediaType(request.headers, 'application/json')) {
     throw new ApiError({ status: 415, type: 'unsupported_media_type', message: 'the body must be application/json' })
@@ -239,7 +239,7 @@ function checkedText(body: Envelope<object>): string {
   throw new ValidationError([{ loc: ['body', 'limit'], msg, type: 'less_than_equal' }])
 }
 
-/** Refuses what a page sends from an origin that no client has registered (CSRF protection, S-083, A-60). */
+/** Refuses what a page sends from an origin that no client has registered (CSRF protection). */
 async function refuseForeignOrigin(c: Context<HttpEnvironment>, next: Next): Promise<void> {
   const origin = c.req.header('origin')
   const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(c.req.raw.method)

@@ -88,7 +88,7 @@ export function unauthenticated(credentials: 'absent' | 'invalid'): ApiError {
   })
 }
 
-/** Creates the 403 of a tenant whose billing is inactive, for which the specification gives no text. */
+/** Creates the 403 of a tenant whose billing is inactive, for which the specification gives no text. */
 export function unbilled(): ApiError {
   return new ApiError({ status: 403, type: 'billing_error', message: 'the tenant has no active billing' })
 }

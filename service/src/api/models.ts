@@ -8,7 +8,7 @@ const columns: ColumnTypes<LlmModelColumn> = {
   provider: 'text',
 }
 
-/** The specification does not name the provider filter. The service calls it `provider` (A-03). */
+/** The specification does not name the provider filter. The service calls it `provider`. */
 export const llmModelSearchBody = searchBody(columns, 'provider')
 
 /** POST /api/llm_models/search (specification 4.4). */

@@ -16,15 +16,14 @@ function filledText(): z.ZodType<string, string> {
 }
 
 /**
- * Returns the schema of a description, which is bounded because searches read every one (A-44).
+ * Returns the schema of a description, which is bounded because searches read every one.
  */
 export function descriptionText(): z.ZodType<string, string> {
   return bounded(filledText(), limits.descriptionCharacters)
 }
 
 /**
- * Returns the schema of a text that a search compares with names and keys. No longer one can be found (`limits.filterCharacters`,
- * 1,500; A-44).
+ * Returns the schema of a text that a search compares with names and keys. No longer one can be found.
  */
 function comparedText(): z.ZodType<string, string> {
   return bounded(storableText(), limits.filterCharacters)
@@ -48,8 +47,7 @@ function isLongerThan(text: string, most: number): boolean {
 }
 
 /**
- * Returns the schema of a name, as it was sent: bounded, and without invisible characters (A-17, S-076,
- * S-078).
+ * Returns the schema of a name, as it was sent: bounded, and without invisible characters.
  */
 export function nameText(): z.ZodType<string, string> {
   return filledText().pipe(visibleName()).meta({ maxLength: apiLimits.nameCharacters })
@@ -103,7 +101,7 @@ function reach([first]: z.core.$ZodIssue[]): number {
   return (first?.path.length ?? 0) + (first?.code === 'invalid_type' ? 0 : 1)
 }
 
-/** Turns a zod issue into an item of the 422 body. The service chose the names of `type` (A-16). */
+/** Turns a zod issue into an item of the 422 body. The service chose the names of `type`. */
 function itemOf(issue: z.core.$ZodIssue, value: unknown, place: 'body' | 'path'): ValidationItem {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
   const input = valueAt(value, path)
@@ -148,7 +146,7 @@ function valueAt(value: unknown, path: (string | number)[]): unknown {
   }, value)
 }
 
-/** Returns enough of the input to recognize it, and never a whole document (S-075, A-54). */
+/** Returns enough of the input to recognize it, and never a whole document. */
 function shorten(input: unknown): unknown {
   if (typeof input === 'string') return input.slice(0, apiLimits.shownInput).replace(/\p{Cs}/gu, '\ufffd')
   if (typeof input !== 'object' || input === null) return input

@@ -13,7 +13,7 @@ import { askSignIn, showError } from '../ui/pages.tsx'
 import { askConsent, callbackUrl, issueCode, refusalFields, sendBack } from './consent.tsx'
 import { unregisteredFix, unregisteredText } from './unregistered-redirect.ts'
 
-/** The parameters of a request of a known client. `refusal` is the error for its redirect URI (S-004, A-28). */
+/** The parameters of a request of a known client. `refusal` is the error for its redirect URI. */
 type AuthorizationRequest = Pick<CarriedRequest, 'redirectUri' | 'scope' | 'state' | 'codeChallenge' | 'refusal'>
 
 type Refusal = 'invalid_request' | 'invalid_scope' | 'unsupported_response_type'
@@ -22,7 +22,7 @@ const singleParameters = ['response_type', 'scope', 'state', 'code_challenge', '
 
 /**
  * Returns the redirect URI if it is sent once and registered for this client. Otherwise `authorize` shows a page, because any other would
- * be an open redirect (S-003).
+ * be an open redirect.
  */
 function verifiedRedirectUri(query: Query, client: RegisteredClient): string | undefined {
   const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
@@ -61,7 +61,7 @@ function findRefusal(query: Query, client: ClientRecord): Refusal | undefined {
   return refuseChallenge(query, client.kind)
 }
 
-/** Accepts S256 alone (RFC 7636 §4.2). Only a confidential client may do without PKCE (S-007). */
+/** Accepts S256 alone (RFC 7636 §4.2). Only a confidential client may do without PKCE. */
 function refuseChallenge(query: Query, kind: ClientRecord['kind']): Refusal | undefined {
   const challenge = query.get('code_challenge')?.text
   const method = query.get('code_challenge_method')?.text
@@ -111,7 +111,7 @@ export const prefetchRefused = 'Prefetch of this page is not allowed. Open it in
  * or redirect URI gets an error page. Any other fault is sent to the redirect URI, but only once the user is signed in.
  */
 export async function authorize(c: Context<HttpEnvironment>): Promise<Response> {
-  // HEAD reaches this handler too, and a prefetch is not a user action (S-011).
+  // HEAD reaches this handler too, and a prefetch is not a user action.
   if (c.req.raw.method !== 'GET') return methodNotAllowed(c)
   if (isPrefetch(c)) return showError(c, 403, prefetchRefused)
   const { store, config } = c.get('service')

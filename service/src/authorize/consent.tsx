@@ -29,7 +29,7 @@ import { unapprovedText } from '../token/oauth-error.ts'
 import { askSignIn, Fact, showError, showPage } from '../ui/pages.tsx'
 
 /**
- * Redirects to the application with a code or an error: 302 from a page load, 303 from a form (S-010).  The URL may have a code, so no cache may store it and no referrer is sent.
+ * Redirects to the application with a code or an error: 302 from a page load, 303 from a form. The URL may have a code, so no cache may store it and no referrer is sent.
  */
 export function sendBack(c: Context<HttpEnvironment>, url: string): Response {
   c.header('Cache-Control', 'no-store')
@@ -48,7 +48,7 @@ export function callbackUrl(redirectUri: string, parameters: Record<string, stri
 /** The parameters of a callback that reports an error (RFC 6749 §4.1.2.1). */
 type RefusalFields = { error: string; error_description?: string }
 
-/** Returns the error parameters of the callback: the fault of the request, or why the client may not act for this user (A-28). */
+/** Returns the error parameters of the callback: the fault of the request, or why the client may not act for this user. */
 export function refusalFields(refusal: string | null, approval: Approval): RefusalFields | undefined {
   if (refusal !== null) return { error: refusal }
   return approval === 'approved'
@@ -63,7 +63,7 @@ interface Approved {
   account: Account
 }
 
-/** Saves the hash of a code that is bound to everything that was checked when the request came (S-026), and returns the code. */
+/** Saves the hash of a code that is bound to everything that was checked when the request came, and returns the code. */
 export async function issueCode({ clock, config }: ServiceContext, approved: Approved): Promise<string> {
   const { db, clientId, request, account } = approved
   const code = randomToken('aac_')
@@ -93,7 +93,7 @@ interface RequestForm {
 }
 
 /**
- * Reads a form of a page that belongs to an authorization request. The CSRF protection (S-024) has three
+ * Reads a form of a page that belongs to an authorization request. The CSRF protection has three
  * checks:
  *
  * 1. The browser reports that a page of this origin posted the form (`readInteractionForm`).
@@ -179,7 +179,7 @@ function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Promise<Re
 
 /**
  * Goes to the application from a page instead of a redirect, after the sign-in form: Chromium applies form-action to every
- * redirect after a form, and would stop at the application's URL without an error (S-013, A-50).
+ * redirect after a form, and would stop at the application's URL without an error.
  */
 function showContinue(c: Context<HttpEnvironment>, url: string): Promise<Response> {
   const children = (
@@ -192,13 +192,13 @@ function showContinue(c: Context<HttpEnvironment>, url: string): Promise<Respons
 
 interface Asking extends Pick<RequestForm, 'id' | 'request' | 'kept'> {
   signedIn: SignedIn
-  /** Present if the browser posted the sign-in form, whose page allows no redirect to the application (A-50). */
+  /** Present if the browser posted the sign-in form, whose page allows no redirect to the application. */
   from?: 'sign-in form'
 }
 
 /**
  * Shows the consent page, or sends the request's error back now that the user is signed in. It asks at every
- * login, also after an earlier approval (A-04). Only `dev.autoApprove` and `dev.autoDeny` leave the pages out.
+ * login, also after an earlier approval. Only `dev.autoApprove` and `dev.autoDeny` leave the pages out.
  * A user of an approved tenant may approve with any permissions: only each call of the API checks `api.access`,
  * and neither this page nor the token endpoint does.
  */
@@ -239,7 +239,7 @@ export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
   if (signedIn === undefined) return askSignIn(c, { request: form.requestField, status: 200 })
   // Only the sign-in form stores what its page carries, so that each stored row costs a password.
   if (form.kept === 'on-page') return showTooOld(c)
-  // Another user signed in since the page was shown: ask the one who is signed in now (S-015).
+  // Another user signed in since the page was shown: ask the one who is signed in now.
   if (form.request.sessionHash !== signedIn.sessionHash) return askConsent(c, { ...form, signedIn })
   const decision = form.get('decision')
   if (decision !== 'approve' && decision !== 'deny') return showError(c, 400, 'Choose Approve or Deny.')

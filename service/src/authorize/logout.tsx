@@ -12,7 +12,7 @@ import { sendBack } from './consent.tsx'
 
 /**
  * GET /auth/v1/logout: ends the sign-in of this browser at the service. The tokens of applications stay valid. Redirects to the
- * `post_logout_redirect_uri` of the client `client_id` if its origin is that of a registered redirect URI (A-88).
+ * `post_logout_redirect_uri` of the client `client_id` if its origin is that of a registered redirect URI.
  */
 export async function logout(c: Context<HttpEnvironment>): Promise<Response> {
   if (isPrefetch(c)) return showError(c, 403, prefetchRefused)

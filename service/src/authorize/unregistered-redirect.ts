@@ -3,7 +3,7 @@ import { requestLimits } from '../limits.ts'
 import { refuseRedirectUri, withoutLoopbackPort } from '../redirect-uris.ts'
 import type { RegisteredClient } from '../store/clients.ts'
 
-/** Returns the text about a redirect URI that is not registered. The page never links to it (open redirect, S-003). */
+/** Returns the text about a redirect URI that is not registered. The page never links to it (open redirect). */
 export function unregisteredText(sent: string | undefined): string {
   const shown = showable(sent) === undefined ? '' : `${sent} `
   return `The redirect_uri ${shown}is not registered for this application.`

@@ -114,8 +114,7 @@ function stopSignal(): Promise<void> {
 }
 
 /**
- * Ends a process that something keeps running. The timer itself does not keep it running
- * (S-089, A-66).
+ * Ends a process that something keeps running. The timer itself does not keep it running.
  */
 function endAtDeadline(): void {
   const end = (): never => {

@@ -69,7 +69,7 @@ export interface Location {
 
 /**
  * Returns where the data is kept. A flag wins over a variable, and `AGENT_SERVICE_DATA` over `DATABASE_URL`, which other programs read
- * as well (A-43). Without all of them, the data stays in memory.
+ * as well. Without all of them, the data stays in memory.
  */
 export function readLocation(flags: FlagValues, environment: Environment): Location {
   const byFlag = locationOf(flags, {})

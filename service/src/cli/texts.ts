@@ -84,7 +84,7 @@ export function dataFlag({ dataFile }: ServiceOptions): string {
   return dataFile === undefined ? '' : ` --data ${shellWord(dataFile)}`
 }
 
-/** Returns names and secrets for the terminal, the only place that shows them (S-084). */
+/** Returns names and secrets for the terminal, the only place that shows them. */
 export function rosterText({ authUrl, baseUrl, people, clients }: Service, options: ServiceOptions): string {
   const kept = (command: string): string =>
     `(stored as a hash; ${commandName()} ${command}${dataFlag(options)} makes another)`

@@ -35,7 +35,7 @@ interface Admin extends SignedIn {
 
 /**
  * Returns the signed-in admin: a user with the permission `api_clients.manage`, for the clients of the own tenant. Without one it
- * returns the sign-in page, with a refusal for a user without it (S-060).
+ * returns the sign-in page, with a refusal for a user without it.
  */
 async function readAdmin(c: Context<HttpEnvironment>): Promise<Admin | Response> {
   const signedIn = await readSignedIn(c)
@@ -50,7 +50,7 @@ async function readAdmin(c: Context<HttpEnvironment>): Promise<Admin | Response>
   return showClientsSignIn(c, { token: signInToken(c), status: 403, problem })
 }
 
-/** Reads a form with the token of the admin's session (CSRF protection, S-060). */
+/** Reads a form with the token of the admin's session (CSRF protection). */
 async function readAdminForm(c: Context<HttpEnvironment>): Promise<{ admin: Admin; get: Fields } | Response> {
   const get = await readInteractionForm(c, requestLimits.longFormBytes)
   if (get instanceof Response) return get
@@ -59,7 +59,7 @@ async function readAdminForm(c: Context<HttpEnvironment>): Promise<{ admin: Admi
   return sameText(get('token') ?? '', admin.token) ? { admin, get } : showForeignForm(c)
 }
 
-/** Returns the token of the sign-in form. It belongs to the browser, because there is no session yet (CSRF protection, S-024). */
+/** Returns the token of the sign-in form. It belongs to the browser, because there is no session yet (CSRF protection). */
 function signInToken(c: Context<HttpEnvironment>): string {
   return keyedHash(c.get('service').keys.hashKey, `clients sign-in ${ensureBrowser(c)}`)
 }
@@ -84,7 +84,7 @@ function showForeignForm(c: Context<HttpEnvironment>): Promise<Response> {
 type Confirmation = { kind: 'confirmed' } | { kind: 'refused'; status: 403 | 422 | 429 | 503; problem: string }
 
 /**
- * Asks for the admin's password again before a secret is made, because the browser may be unattended (S-060). Refuses a password
+ * Asks for the admin's password again before a secret is made, because the browser may be unattended. Refuses a password
  * that was replaced since the account was read.
  */
 async function confirmPassword(c: Context<HttpEnvironment>, { account }: Admin, get: Fields): Promise<Confirmation> {
@@ -179,7 +179,7 @@ interface Refusal {
   problem?: string
 }
 
-/** Shows a client. One of another tenant is as unknown as one that does not exist (S-065). */
+/** Shows a client. One of another tenant is as unknown as one that does not exist. */
 async function showFound(c: Context<HttpEnvironment>, admin: Admin, refusal: Refusal = {}): Promise<Response> {
   const { registry, nowMs } = registryContext(c, admin)
   const client = await findClient(c, admin)
@@ -210,7 +210,7 @@ function record(c: Context<HttpEnvironment>, { account }: Admin, event: Security
 
 export const clientsPath = '/auth/v1/clients'
 
-/** Serves the pages of the client registry, for an admin of a tenant (A-30). */
+/** Serves the pages of the client registry, for an admin of a tenant. */
 export function createClientsApp(): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
   app.get('/', listClients)

@@ -13,7 +13,7 @@ interface ClientForm {
 
 type RefusedForm = { kind: 'refused'; problem: string; path: readonly (string | number)[] }
 
-/** Reads the form of a new client, or returns why and where it is refused. Nothing lets an admin choose an id (S-059). */
+/** Reads the form of a new client, or returns why and where it is refused. Nothing lets an admin choose an id. */
 export function readClientForm(asked: {
   name: string
   kind: string

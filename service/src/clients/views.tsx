@@ -16,7 +16,7 @@ interface CredentialsPage {
   clientSecret: string | undefined
 }
 
-/** Shows a secret. No other page does, and this one only in the response to making it (spec 5.1, S-042). */
+/** Shows a secret. No other page does, and this one only in the response to making it (spec 5.1). */
 export function showCredentials(
   c: Context<HttpEnvironment>,
   { name, clientId, clientSecret }: CredentialsPage,

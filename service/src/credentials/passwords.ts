@@ -53,7 +53,7 @@ function createHashLine(atOnce: number = standardAtOnce): HashLine {
 
 /**
  * How passwords are hashed. `scrypt` is for a database that may be written to a disk. `keyed` is for a database in memory,
- * and applies only to passwords of 256 random bits: no guess finds one, so a slow hash would protect nothing (A-20).
+ * and applies only to passwords of 256 random bits: no guess finds one, so a slow hash would protect nothing.
  */
 type PasswordScheme = 'scrypt' | 'keyed'
 
@@ -61,8 +61,8 @@ export interface Passwords {
   hash(password: string): Promise<string>
   /**
    * Compares a password with a stored hash. Without one it does the same work and returns `mismatch`, so that the time
-   * does not reveal which accounts exist (S-020). A password that is too long or too short
-   * does not match. `busy` means that the line is full and nothing was compared (A-70).
+   * does not reveal which accounts exist. A password that is too long or too short
+   * does not match. `busy` means that the line is full and nothing was compared.
    */
   verify(password: string, stored: string | undefined): Promise<'match' | 'mismatch' | 'busy'>
   isCurrent(stored: string): boolean

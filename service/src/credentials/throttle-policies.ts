@@ -28,7 +28,7 @@ const delays = { firstDelayMs: secondMs, longestDelayMs: 15 * minuteMs }
 
 const oneAccount = { ...delays, rememberMs: dayMs, afterSuccess: 'forget' } as const
 
-/** Attempts of one browser or address at one account. After 100 failures in a row it has one attempt a day (S-021). */
+/** Attempts of one browser or address at one account. After 100 failures in a row it has one attempt a day. */
 const oneOrigin: ThrottlePolicy = { ...oneAccount, freeFailures: 5, stop: { failures: 100, delayMs: dayMs } }
 
 export const throttlePolicies: Record<keyof Throttles, ThrottlePolicy> = {

@@ -19,7 +19,7 @@ import type { ServiceClock } from '../state.ts'
 import { addServiceKey, type Db, findServiceKey, hashToken, type ServiceKeyName } from '../store/database.ts'
 import { type Authorization, type ClientRefusal, saveAccessToken, saveRefreshToken } from '../store/tokens.ts'
 
-/** Fixed prefixes, by which a secret scanner recognizes a leaked value (S-046). */
+/** Fixed prefixes, by which a secret scanner recognizes a leaked value. */
 type TokenPrefix = 'aac_' | 'art_' | 'ast_'
 
 /** Returns 256 random bits in base64url. */
@@ -36,7 +36,7 @@ export function randomToken(prefix: TokenPrefix): string {
   return prefix + randomSecret()
 }
 
-/** Returns 128 random bits behind the kind, so that ids of two kinds never collide (S-059). */
+/** Returns 128 random bits behind the kind, so that ids of two kinds never collide. */
 export function randomId(kind: 'app' | 'person' | 'grant' | 'secret'): string {
   return `${kind}_${randomBytes(16).toString('hex')}`
 }
@@ -46,13 +46,13 @@ export function keyedHash(key: Uint8Array, value: string): string {
   return createHmac('sha256', key).update(value).digest('base64url')
 }
 
-/** Compares two texts by their digests, so that the time reveals nothing about a match (S-042). */
+/** Compares two texts by their digests, so that the time reveals nothing about a match. */
 export function sameText(left: string, right: string): boolean {
   const digest = (text: string): Buffer => hash('sha256', text, 'buffer')
   return timingSafeEqual(digest(left), digest(right))
 }
 
-/** Encrypts text with AES-256-GCM under a key that is derived from `secret` (S-049). */
+/** Encrypts text with AES-256-GCM under a key that is derived from `secret`. */
 export function encrypt(secret: string, text: string): string {
   const nonce = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', encryptionKey(secret), nonce)
@@ -170,7 +170,7 @@ export interface IssuedTokens {
 /**
  * The result of a code or refresh token inside its transaction. A refusal is a value and no error, because an error would roll the
  * transaction back, with the count of attempts at a code (`countAttempt`) and the revocation after a reuse. `reused`: a used code or
- * token was presented again. Its authorization is revoked (S-087).
+ * token was presented again. Its authorization is revoked.
  */
 export type IssueResult =
   | { kind: 'issued'; tokens: IssuedTokens }
@@ -178,7 +178,7 @@ export type IssueResult =
   | { kind: 'unapproved'; reason: ClientRefusal }
   | { kind: 'reused'; user: { personId: string; tenant: string } }
 
-/** How long an authorization lives, from its first tokens on. Its tokens live no longer, and rotation never extends it (S-051, A-26). */
+/** How long an authorization lives, from its first tokens on. Its tokens live no longer, and rotation never extends it. */
 export const absoluteLifeMs: Record<'public' | 'confidential', number> = {
   public: lifetimes.publicRefreshTokenMs,
   confidential: lifetimes.confidentialRefreshTokenMs,

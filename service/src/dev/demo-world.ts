@@ -83,7 +83,7 @@ const defaultRedirectUris = {
 
 const everywhere = 'https://app.demo.example/callback'
 
-/** Makes the tenants, users and clients of a new database. Passwords, ids and secrets are random (S-084). */
+/** Makes the tenants, users and clients of a new database. Passwords, ids and secrets are random. */
 export function makeDemoWorld(redirectUris: readonly string[], nowMs: number): World {
   const person = (name: string, email: string, tenant: string, permissions: readonly string[]): WorldPerson => {
     const id = randomId('person')

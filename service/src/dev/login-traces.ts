@@ -46,7 +46,7 @@ export interface Logins {
 
 /** Values that the service compares with a fixed list. Everything else that was sent may be a secret. */
 const fixedValues = 'code api.access S256 plain authorization_code refresh_token approve deny Bearer'.split(' ')
-/** The dev page shows the latest, so that refreshes of a whole day do not fill the memory. */
+/** The dev page shows the latest, so that refreshes of a whole day do not fill the memory. */
 const mostLogins = 20
 const mostSteps = 100
 /** A step has at most two texts that link it. */

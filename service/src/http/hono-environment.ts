@@ -28,7 +28,7 @@ export interface HttpEnvironment {
     service: ServiceContext
     /** The value of `X-Request-Id`. */
     requestId: string
-    /** Set once the client of a request is known: only origins of that client may read the response (S-045). */
+    /** Set once the client of a request is known: only origins of that client may read the response. */
     clientId?: string
     /** The user, and on the API host the tenant of the bearer token. */
     caller?: { personId: string; tenant?: string }

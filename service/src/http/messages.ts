@@ -12,7 +12,7 @@ export function inMebibytes(bytes: number): string {
 type BytesBody = { kind: 'bytes'; bytes: Uint8Array } | { kind: 'too_large' }
 type TextBody = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
 
-/** The client went away before its body was complete. It gets no response; the journal says 499 (A-51). */
+/** The client went away before its body was complete. It gets no response; the journal says 499. */
 export class BrokenOffError extends Error {}
 
 /** Reads a text up to a size. */
@@ -111,7 +111,7 @@ interface QueryValue {
 }
 
 export interface Query {
-  /** Returns the value of a parameter. An empty one counts as absent (S-005). */
+  /** Returns the value of a parameter. An empty one counts as absent. */
   get(name: string): QueryValue | undefined
   count(name: string): number
   /** False if there are more than `maxParameters`. The others were not read then. */
@@ -122,7 +122,7 @@ const maxParameters = requestLimits.queryParameters
 
 /**
  * Reads the raw query, because URLSearchParams loses bytes that are not UTF-8 and `state` returns
- * unchanged (S-008).
+ * unchanged.
  */
 export function parseQuery(url: string): Query {
   const start = url.indexOf('?')
@@ -165,7 +165,7 @@ function encodeBytes(bytes: Buffer): string {
     .replace(/[^A-Za-z0-9\-._~]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
 }
 
-/** Returns a JSON response that no cache stores (S-038). */
+/** Returns a JSON response that no cache stores. */
 export function jsonResponse(
   c: Context<HttpEnvironment>,
   value: unknown,
@@ -193,9 +193,9 @@ function addressOf(env: Partial<NodeBindings> | undefined): string {
 
 /**
  * Returns the address of the client from X-Forwarded-For. Each configured proxy appends the address of its peer, so the
- * client's address is as many places from the right as there are proxies; a client can write anything left of it (S-090).
+ * client's address is as many places from the right as there are proxies; a client can write anything left of it.
  * Returns undefined without configured proxies, or if the request did not pass all of them: then all clients have one
- * address as far as the service can see (A-72).
+ * address as far as the service can see.
  */
 export function clientAddressOf(c: Context<HttpEnvironment>): string | undefined {
   const { trustedProxies } = c.get('service').config

@@ -37,7 +37,7 @@ export function responseHeaders(service: ServiceContext, origin: string): Middle
   }
 }
 
-/** Returns the values of Host that name this origin: its own and, on loopback, the other spellings (S-083). */
+/** Returns the values of Host that name this origin: its own and, on loopback, the other spellings. */
 export function ownHosts(origin: string): Set<string> {
   const url = new URL(origin)
   const hasOtherSpellings = loopbackHosts.includes(url.hostname)
@@ -53,7 +53,7 @@ interface Served {
   addresses?: 'own' | 'any'
 }
 
-/** Refuses each Host that is not served with 421 (A-13). This is the protection from DNS rebinding. */
+/** Refuses each Host that is not served with 421. This is the protection from DNS rebinding. */
 export function hostGuard(
   { origin, names, addresses = 'own' }: Served,
   refuse: (c: Context<HttpEnvironment>, problem: string) => Response,
@@ -75,7 +75,7 @@ export function ownOrigins(origin: string): Set<string> {
 /**
  * Lets pages read responses, errors included, if `allowedOrigins` has their origin or a redirect URI of it is registered: of the
  * token's own client once that is known, of any client in a preflight and before. Without the headers a page sees a network
- * failure instead of a 401 (S-045, S-080, A-12). It never sends `*`, which does not cover Authorization,
+ * failure instead of a 401. It never sends `*`, which does not cover Authorization,
  * and never allows cookies.
  */
 export function cors(methods: string): MiddlewareHandler<HttpEnvironment> {
@@ -118,7 +118,7 @@ async function isAllowed(c: Context<HttpEnvironment>, origin: string, clientId?:
   return config.allowedOrigins.includes(origin) || isRegisteredOrigin(store.db, origin, clientId)
 }
 
-/** Writes one line per request, without query, body or credentials, to the journal and the log (S-086). */
+/** Writes one line per request, without query, body or credentials, to the journal and the log. */
 export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
     const startMs = performance.now()
@@ -166,8 +166,7 @@ function howItWent(c: Context<HttpEnvironment>): Pick<ObservedRequest, 'requestI
 }
 
 /**
- * Returns one line of printable characters, so that a path cannot add lines to a log (log injection,
- * S-086).
+ * Returns one line of printable characters, so that a path cannot add lines to a log (log injection).
  */
 function readable(path: string): string {
   return path.slice(0, serverLimits.journalPathCharacters).replace(/[^\x21-\x7e]/g, '?')
@@ -188,7 +187,7 @@ function schemeOf(header: string | undefined): RequestEntry['authorization'] {
 
 type StatusEffect = Extract<FaultEffect, { status: number }>
 
-/** Applies the fault rules of a test. It comes after CORS, so that a page can read a faulty response (S-080). */
+/** Applies the fault rules of a test. It comes after CORS, so that a page can read a faulty response. */
 export function injectFaults(origin: FaultTarget['origin']): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
     // The controls stay reachable, or no test could clear the faults.

@@ -2,7 +2,7 @@ import type { SeedRows } from '../store/read-seed-rows.ts'
 import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from './seed-schema.ts'
 
 /**
- * Returns data as a seed that names every id, time and default, so that its export is the same text again (A-93). It has the hashes
+ * Returns data as a seed that names every id, time and default, so that its export is the same text again. It has the hashes
  * of passwords and client secrets, and no tokens.
  */
 export function seedOf(data: SeedRows): Seed {

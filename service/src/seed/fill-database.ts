@@ -26,7 +26,7 @@ export async function isFilled(db: Db): Promise<boolean> {
 /** The mark of the demo data. That of a seed is a hash. */
 const demoMark = 'demo'
 
-/** Rejects with a SeedError unless the data began as this seed. What was changed since then does not count. */
+/** Rejects with a SeedError unless the data began as this seed. What was changed since then does not count. */
 export async function requireSameSeed({ store, passwords }: Filling, digest: string): Promise<void> {
   const mark = await findServiceKey(store.db, 'seed')
   if (mark !== undefined && mark !== demoMark && (await passwords.verify(digest, mark)) === 'match') return

@@ -37,7 +37,7 @@ export function clientIdOf(seed: Seed, client: SeedClient): string {
   return client.clientId ?? derivedId('app', [tenantOf(seed, client), client.name])
 }
 
-/** Returns an id that is the same at every start, and of the form that the service gives its own (A-91). */
+/** Returns an id that is the same at every start, and of the form that the service gives its own. */
 function derivedId(kind: 'app' | 'person' | 'secret', parts: readonly string[]): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([kind, ...parts]))
@@ -45,7 +45,7 @@ function derivedId(kind: 'app' | 'person' | 'secret', parts: readonly string[]):
   return `${kind}_${digest.slice(0, 32)}`
 }
 
-/** The time of what has none in the seed, so that two starts are alike (A-91). */
+/** The time of what has none in the seed, so that two starts are alike. */
 export const defaultMs = Date.UTC(2026, 0, 1)
 
 /** Returns the id and the time of a secret that the seed has as text. */

@@ -28,7 +28,7 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   if (service.config.dev === 'on') app.use(recordLogins(service.logins))
   app.use(hostGuard({ origin: service.config.authUrl, names: service.config.allowedHosts }, refuseHost))
   app.use(purgeOnRequest(service))
-  // Pages get no CORS headers, because no other origin may read them (S-011).
+  // Pages get no CORS headers, because no other origin may read them.
   app.use(tokenPath, cors('POST'))
   // A page whose baseUrl is this origin reads the response that says so.
   app.use('/api/*', cors('GET, POST'))

@@ -67,7 +67,7 @@ export function onFirstRequest(load: () => Promise<ServedApp>): ServedApp {
 
 const problem = 'the service is starting'
 
-/** Returns the 503 of a host whose app is not ready, in the format of that host. The process is alive. */
+/** Returns the 503 of a host whose app is not ready, in the format of that host. The process is alive. */
 function startingResponse(origin: 'auth' | 'base', path: string): Response {
   if (path === '/healthz') return json(200, { status: 'alive' })
   if (path === '/readyz') return json(503, { status: 'not-ready', missing: ['start'] })

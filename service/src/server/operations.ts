@@ -16,7 +16,7 @@ export type Unexpected =
 /**
  * Returns 503 if the database is locked, full, read-only or away: unless a commit was in progress, nothing has changed, and
  * the same request may come again. Returns 499 for the journal if the client has disconnected. Any other error is 500 with
- * an id. `Retry-After` is `serverLimits.retryAfterMs`, 1 s (S-088, A-41).
+ * an id. `Retry-After` is `serverLimits.retryAfterMs`, 1 s.
  */
 export function unexpected(error: unknown): Unexpected {
   if (error instanceof BrokenOffError) return { kind: 'broken-off', status: 499, headers: {} }
@@ -28,7 +28,7 @@ export function unexpected(error: unknown): Unexpected {
 const readyMs = 2_000
 
 /**
- * Serves `/healthz` and `/readyz` (A-86). They come before the check of `Host`, because a probe names the address of a
+ * Serves `/healthz` and `/readyz`. They come before the check of `Host`, because a probe names the address of a
  * container, and before journal and faults, because a probe is no request of a client.
  */
 export function serveHealth(app: Hono<HttpEnvironment>, { store }: ServiceContext): void {

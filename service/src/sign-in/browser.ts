@@ -19,9 +19,9 @@ import { showError } from '../ui/pages.tsx'
 
 /**
  * `browser` ties an authorization request to the browser that began it. `session` identifies the signed-in user. `device` lists the
- * accounts that this browser signed in to before (A-73). The others last until the browser ends. All
+ * accounts that this browser signed in to before. The others last until the browser ends. All
  * are `SameSite=Lax`, because the authorize request comes from another site. On plain http a browser rejects `Secure` cookies and
- * refuses the `__Host-` prefix, so there the name has the port, because cookies are not scoped by port (A-01).
+ * refuses the `__Host-` prefix, so there the name has the port, because cookies are not scoped by port.
  */
 type CookieKind = 'browser' | 'session' | 'device'
 
@@ -73,7 +73,7 @@ function cookieName(c: Context<HttpEnvironment>, kind: CookieKind): string {
 /**
  * Returns the id of this browser if its device cookie proves that it signed in to this account before. The cookie has the
  * id, and for each account a keyed hash of both. It gives no access: attempts of a known browser only count by
- * themselves, so that other browsers cannot lock its user out (S-021).
+ * themselves, so that other browsers cannot lock its user out.
  */
 export function readDevice(c: Context<HttpEnvironment>, email: string): string | undefined {
   const [id = '', ...proofs] = partsOf(c)
@@ -120,7 +120,7 @@ export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedI
 }
 
 /**
- * Starts a session with a new id, so that an id from before the sign-in is worthless (session fixation, S-022). Starts none if the
+ * Starts a session with a new id, so that an id from before the sign-in is worthless (session fixation). Starts none if the
  * password was replaced since the account was read.
  */
 export async function startSignedIn(c: Context<HttpEnvironment>, account: Account): Promise<SignedIn | undefined> {
@@ -153,7 +153,7 @@ const unreadable = 'The form data could not be read. Go back, reload the page an
 
 /**
  * Reads a form that a page of this service posted. Anything else gets an error page: 403, 400, 413 or 415
- * (CSRF protection, S-024).
+ * (CSRF protection).
  */
 export async function readInteractionForm(
   c: Context<HttpEnvironment>,
@@ -181,7 +181,7 @@ function isSameOrigin(c: Context<HttpEnvironment>): boolean {
 
 /**
  * An authorization request before the user has signed in. The sign-in page carries it, encrypted, so that requests of
- * strangers use no storage of the service (A-48). It is valid for a time, in the browser that began it, and there is no
+ * strangers use no storage of the service. It is valid for a time, in the browser that began it, and there is no
  * limit to their number.
  */
 export interface CarriedRequest extends Omit<AuthorizationRequestRow, 'idHash' | 'sessionHash' | 'carried'> {

@@ -9,7 +9,7 @@ import { askSignIn, chosenAccount, showError } from '../ui/pages.tsx'
 import { endSignedIn, readDevice, readSignedIn, startSignedIn } from './browser.ts'
 
 /**
- * Admits a sign-in attempt, or returns how long to wait (S-021, A-71). A browser that signed in to the account before
+ * Admits a sign-in attempt, or returns how long to wait. A browser that signed in to the account before
  * counts by itself. Any other browser counts by address if addresses are known, by account and address, and by account.
  */
 function admitSignIn(c: Context<HttpEnvironment>, email: string): Admitted | TooSoon {
@@ -53,7 +53,7 @@ type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: numb
 
 const secondMs = 1_000
 
-/** Compares an email address and a password, unless earlier failures require a wait (S-021). */
+/** Compares an email address and a password, unless earlier failures require a wait. */
 export async function attemptSignIn(
   c: Context<HttpEnvironment>,
   presented: { email: string; password: string },
@@ -81,7 +81,7 @@ export async function attemptSignIn(
 
 /**
  * Returns status and text of a refusal, with `Retry-After`: the same for an unknown
- * account, a wrong password (S-020), and one that was replaced after it was verified.
+ * account, a wrong password, and one that was replaced after it was verified.
  */
 export function refusalOf(
   c: Context<HttpEnvironment>,
@@ -133,7 +133,7 @@ export async function signIn(c: Context<HttpEnvironment>): Promise<Response> {
   return askSignIn(c, { request: form.requestField, email: form.get('email'), ...refusalOf(c, attempt) })
 }
 
-/** POST /auth/v1/sign-in-as, field email: signs a user in without a password, with dev controls only (A-89). */
+/** POST /auth/v1/sign-in-as, field email: signs a user in without a password, with dev controls only. */
 export async function signInAs(c: Context<HttpEnvironment>): Promise<Response> {
   const form = await readRequestForm(c)
   if (form instanceof Response) return form

@@ -28,7 +28,7 @@ export interface RegistryChange {
 /** The actor of a change that the command made, for which no user signed in. */
 export const commandLine = 'command line'
 
-/** The clients of one tenant, and their changes, which are kept as long as the data (A-82). */
+/** The clients of one tenant, and their changes, which are kept as long as the data. */
 export interface ClientRegistry {
   list(): Promise<RegisteredClient[]>
   count(): Promise<number>
@@ -43,7 +43,7 @@ export interface ClientRegistry {
   addSecret(secret: NewSecret): Promise<void>
   retireSecret(clientId: string, secretId: string, nowMs: number): Promise<void>
   record(change: RegistryChange): Promise<void>
-  /** Returns the last changes (A-65), newest first, of one client if it is named. */
+  /** Returns the last changes, newest first, of one client if it is named. */
   changes(clientId?: string): Promise<RegistryChange[]>
   /** Runs `task` in a transaction, all or nothing. After a conflict it runs again. */
   transact<Value>(task: (registry: ClientRegistry) => Promise<Value>): Promise<Value>

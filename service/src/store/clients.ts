@@ -21,7 +21,7 @@ const client = prepare((db, { id }: Slots<{ id: string }>) =>
   db.selectFrom('clients').select(clientColumns).where('id', '=', id),
 )
 
-/** Finds a client with one query, whether it exists or not, because attempts with a secret must take as long for both (S-044). */
+/** Finds a client with one query, whether it exists or not, because attempts with a secret must take as long for both. */
 export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
   const row = await client.first(db, { id: lookupText(clientId) })
   return row === undefined ? undefined : clientOf(row)
@@ -61,7 +61,7 @@ type ApprovalChange = { approval: 'approved' | 'unapproved' } | { surfaces: read
 
 /**
  * Changes the approval of the clients with this id or name. `unknown` means that there is none. A client has one approval, that of its
- * own tenant (A-31), so no tenant is named.
+ * own tenant, so no tenant is named.
  */
 export async function changeApproval(tx: Db, idOrName: string, change: ApprovalChange): Promise<'changed' | 'unknown'> {
   const values =
@@ -98,7 +98,7 @@ const clientAt = prepare((db, { clientId, origin, anyPort }: Slots<PageOrigins &
 )
 
 /**
- * Returns whether the login of some client, or of this one, can end at a page of this origin (S-045). It reads one row by an
+ * Returns whether the login of some client, or of this one, can end at a page of this origin. It reads one row by an
  * index, because each CORS check asks and the clients of a tenant can have 10,000 redirect URIs.
  */
 export async function isRegisteredOrigin(db: Db, pageOrigin: string, clientId?: string): Promise<boolean> {
@@ -124,7 +124,7 @@ export interface NewClient {
   name: string
   kind: 'public' | 'confidential'
   redirectUris: readonly string[]
-  /** Default: active, approved by its own tenant, with the api surface (A-31). */
+  /** Default: active, approved by its own tenant, with the api surface. */
   activity?: 'active' | 'inactive'
   approval?: 'approved' | 'unapproved'
   surfaces?: readonly string[]

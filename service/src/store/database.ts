@@ -44,7 +44,7 @@ export function hashToken(token: string): string {
 export interface StoreEngine {
   /** Connects Kysely, the query builder, to the database. */
   readonly kyselyDialect: Dialect
-  /** Text that compares and sorts by code point, in every engine and every language of a database (A-40). */
+  /** Text that compares and sorts by code point, in every engine and every language of a database. */
   readonly text: RawBuilder<unknown>
   /** The column type of row ids. On PostgreSQL it is `bigint`, because a filter by a number too large for `integer` would fail. */
   readonly rowId: RawBuilder<unknown>

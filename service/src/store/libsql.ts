@@ -87,7 +87,7 @@ function openFile(dataFile: string): Database.Database {
   const database = new Database(dataFile)
   database.pragma(`busy_timeout = ${storeLimits.busyMs}`)
   database.pragma('journal_mode = WAL')
-  // FULL, so that a committed rotation survives a power cut (S-047).
+  // FULL, so that a committed rotation survives a power cut.
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
   return database

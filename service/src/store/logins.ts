@@ -160,7 +160,7 @@ export interface SessionUser {
 }
 
 /**
- * Finds the user of a sign-in session, and counts this as its latest use (S-023, A-61).
+ * Finds the user of a sign-in session, and counts this as its latest use.
  */
 export async function useSignInSession(
   db: Db,
@@ -189,7 +189,7 @@ export interface AuthorizationRequestRow {
   /** Percent-encoded, so that every byte comes back as it was sent. */
   state: string | null
   codeChallenge: string | null
-  /** The error to send back once the user is signed in (S-004). */
+  /** The error to send back once the user is signed in. */
   refusal: string | null
   /** The sign-in session that was asked for consent, if one was. */
   sessionHash: string | null
@@ -333,7 +333,7 @@ const blankOpen = prepare((db, decision: Slots<Decision>) =>
 )
 
 /**
- * Decides the request once: of several decisions only the first finds it open (S-014). Takes an open transaction. The
+ * Decides the request once: of several decisions only the first finds it open. Takes an open transaction. The
  * row is deleted, unless a sign-in page carries the request and could have it stored and decided again.
  */
 export async function decideRequest(tx: Db, carried: Flag, decision: Decision): Promise<'decided' | 'refused'> {

@@ -12,8 +12,8 @@ interface Purged {
 /**
  * Deletes expired rows, some at a time. Returns `more` if rows may
  * be left. The next request then purges again.  Used codes and rotated refresh tokens stay until their authorization has expired, so that a late replay
- * is still found (S-032, S-052). There is no limit to the codes, authorizations and tokens of a user. They are deleted only after they
- * have expired (A-49).
+ * is still found. There is no limit to the codes, authorizations and tokens of a user. They are deleted only after they
+ * have expired.
  */
 export async function purge(db: Db, nowMs: number): Promise<'done' | 'more'> {
   let statementsLeft: number = storeLimits.purgeStatements

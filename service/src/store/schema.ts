@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 
 export type Flag = 0 | 1
 
-/** A change of the client registry, which is stored with the data as well (S-060, A-82). */
+/** A change of the client registry, which is stored with the data as well. */
 export type RegistryEvent =
   | 'client_created'
   | 'client_activated'
@@ -71,7 +71,7 @@ interface AuthorizationRequestTable {
   /** Percent-encoded, so that every byte comes back as it was sent. */
   state: string | null
   code_challenge: string | null
-  /** The error to send back once the user is signed in (S-004). */
+  /** The error to send back once the user is signed in. */
   refusal: string | null
   session_hash: string | null
   consent_hash: string | null
@@ -96,7 +96,7 @@ interface AuthorizationCodeTable {
   attempts: number
   used_ms: number | null
   grant_id: string | null
-  /** Until every token of its authorization has expired, or until the code itself has expired if it was not used (S-032). */
+  /** Until every token of its authorization has expired, or until the code itself has expired if it was not used. */
   keep_until_ms: number
 }
 

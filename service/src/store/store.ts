@@ -39,7 +39,7 @@ export function migrationsFor(engine: StoreEngine): Record<string, Migration> {
 }
 
 /**
- * Brings the tables up to date. If another process migrates at the same time on libSQL, it tries again for some seconds (A-42). On
+ * Brings the tables up to date. If another process migrates at the same time on libSQL, it tries again for some seconds. On
  * PostgreSQL it waits for the lock of the `Migrator`. On both engines the function then rejects, with the last error as the cause.
  */
 export async function migrate(

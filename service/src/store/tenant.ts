@@ -101,8 +101,8 @@ function foldCase(text: string): string {
 }
 
 /**
- * Returns the key of a name: each space as an underscore, in lower case without a locale (specification 2.2, S-076), and
- * in NFC, because two spellings that look the same are one name (A-17).
+ * Returns the key of a name: each space as an underscore, in lower case without a locale (specification 2.2), and
+ * in NFC, because two spellings that look the same are one name.
  */
 export function keyOf(name: string): string {
   return name.replaceAll(' ', '_').toLowerCase().normalize('NFC')
@@ -138,7 +138,7 @@ export type NewLlmModel = Pick<LlmModelRow, 'model_name' | 'model_version' | 'pr
 interface LlmModels {
   search(search: Search<LlmModelColumn>): Promise<Found<LlmModelRow>>
   createAll(models: (NewLlmModel & { id?: number })[]): Promise<void>
-  /** Returns the first model of the tenant, which a new agent gets (A-18). */
+  /** Returns the first model of the tenant, which a new agent gets. */
   firstId(): Promise<number>
 }
 

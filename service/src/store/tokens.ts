@@ -12,7 +12,7 @@ interface ApprovalColumns {
 }
 
 /**
- * Returns whether the client is active, is approved for the tenant and has the api surface (spec 5.1, S-061). Every call of the
+ * Returns whether the client is active, is approved for the tenant and has the api surface (spec 5.1). Every call of the
  * API, every issue of tokens and every consent reads it.
  */
 export function approvalOf({ client_active, approved, surfaces }: ApprovalColumns): Approval {
@@ -141,7 +141,7 @@ interface Use {
   keepUntilMs: number
 }
 
-/** Marks a code as used. Its row stays as long as a token of its authorization can live (S-032). */
+/** Marks a code as used. Its row stays as long as a token of its authorization can live. */
 export const markCodeUsed = prepare((db, { hash, authorizationId, nowMs, keepUntilMs }: Slots<Use>) =>
   db
     .updateTable('authorization_codes')
@@ -185,7 +185,7 @@ export async function lockAuthorizationOf(db: Db, refreshTokenHash: string, nowM
   if (queryTraitsOf(rawDatabase(db)).transactionsLock === 'rows') await lock.run(db, { refreshTokenHash, nowMs })
 }
 
-/** Revokes an authorization. All of its refresh and access tokens end with it (S-028, S-050). */
+/** Revokes an authorization. All of its refresh and access tokens end with it. */
 export const revokeAuthorization = prepare((db, { id, nowMs }: Slots<{ id: string; nowMs: number }>) =>
   db.updateTable('grants').set({ revoked_ms: nowMs }).where('id', '=', id).where('revoked_ms', 'is', null),
 ).run
@@ -196,7 +196,7 @@ export interface RefreshToken {
   idleExpiresMs: number
   usedMs: number | null
   successorHash: string | null
-  /** The tokens that replaced this one, encrypted so that only the owner of this one can read them (S-049). */
+  /** The tokens that replaced this one, encrypted so that only the owner of this one can read them. */
   successorEncrypted: string | null
 }
 
@@ -369,7 +369,7 @@ const liveAccessToken = prepare((db, { hash, nowMs }: Slots<PresentedToken>) =>
 
 /**
  * Finds the bearer of an OAuth access token. Each call reads it, so that a revocation or an inactive account (401) and the end of an
- * approval or of a client (403, by `client.approval`) take effect with the next request (S-054). The caller compares the `tenant` claim of
+ * approval or of a client (403, by `client.approval`) take effect with the next request. The caller compares the `tenant` claim of
  * the signed token with the tenant of the account.
  */
 export async function findBearerOfAccessToken(db: Db, hash: string, nowMs: number): Promise<Bearer | undefined> {

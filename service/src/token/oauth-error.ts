@@ -38,7 +38,7 @@ export function invalidRequest(description: string): OAuthError {
 }
 
 /**
- * Texts that say why a client may not act (S-061). The user who signs in and the developer of the client read them.
+ * Texts that say why a client may not act. The user who signs in and the developer of the client read them.
  * A surface is a part of the service that the approval of a tenant opens to a client (spec 5.1).
  */
 export const unapprovedText: Record<ClientRefusal, string> = {

@@ -76,7 +76,7 @@ async function redeem(service: ServiceContext, { tx, client, presented }: Redemp
   const { personId, tenantId } = code
   if (code.usedMs !== null) {
     // This request has the client, redirect URI and verifier of the used code, so two parties may have the code. The authorization is
-    // revoked, and all its refresh and access tokens end. A used code with another verifier was refused above and revokes nothing (S-028).
+    // revoked, and all its refresh and access tokens end. A used code with another verifier was refused above and revokes nothing.
     // A used code has an authorization (`markCodeUsed`), which its type does not say.
     if (code.authorizationId !== null) await revokeAuthorization(tx, { id: code.authorizationId, nowMs })
     return { kind: 'reused', user: { personId, tenant: tenantId } }
@@ -90,14 +90,14 @@ async function redeem(service: ServiceContext, { tx, client, presented }: Redemp
   return { kind: 'issued', tokens }
 }
 
-/** Returns whether client, redirect URI and verifier are those that the code was issued for (S-026, S-031). */
+/** Returns whether client, redirect URI and verifier are those that the code was issued for. */
 function isBoundTo(code: AuthorizationCode, client: ClientRecord, { redirectUri, verifier }: PresentedCode): boolean {
   if (code.clientId !== client.id || code.redirectUri !== redirectUri) return false
   if (code.codeChallenge === null) return verifier === undefined
   return verifier !== undefined && matchesChallenge(verifier, code.codeChallenge)
 }
 
-/** Checks the grammar of the verifier first, because a short one could be guessed (S-030, RFC 7636 §4.1). */
+/** Checks the grammar of the verifier first, because a short one could be guessed (RFC 7636 §4.1). */
 function matchesChallenge(verifier: string, challenge: string): boolean {
   if (!/^[A-Za-z0-9\-._~]{43,128}$/.test(verifier)) return false
   return sameText(hash('sha256', verifier, 'base64url'), challenge)

@@ -74,7 +74,7 @@ export async function refresh(
   }
 }
 
-/** Locks the authorization first, until the transaction ends, so that uses of one token family run one after the other (S-047). */
+/** Locks the authorization first, until the transaction ends, so that uses of one token family run one after the other. */
 async function checkAndIssue(
   service: ServiceContext,
   { tx, client, presented }: PresentedRefresh,
@@ -103,15 +103,15 @@ async function checkAndIssue(
   return { kind: 'issued', tokens: await issue(service, use) }
 }
 
-/** Returns whether the request asks for no other scope. An authorization has one scope (RFC 6749 §3.3, §6, A-53). */
+/** Returns whether the request asks for no other scope. An authorization has one scope (RFC 6749 §3.3, §6). */
 function isSameScope(requested: string | undefined, authorized: string): boolean {
   return requested === undefined || requested.split(' ').every((name) => name === authorized)
 }
 
 /**
  * Returns the encrypted tokens that a used token gets again, because the client may have lost the response: only within `graceMs`, and
- * only while the refresh token among them is unused (S-048). Otherwise it returns undefined, as for an unused token. If a used
- * token gets undefined, two parties may have it (S-050).
+ * only while the refresh token among them is unused. Otherwise it returns undefined, as for an unused token. If a used
+ * token gets undefined, two parties may have it.
  */
 async function repeatableSuccessor(
   { clock, config }: ServiceContext,
@@ -141,7 +141,7 @@ async function rotate(service: ServiceContext, use: RefreshTokenUse): Promise<Is
     idleExpiresMs: idleExpiry(use.authorization, use.client.kind, nowMs),
     usedMs: nowMs,
     successorHash: hashToken(refreshToken),
-    // Only a client that has the old token can read the new ones, because the database has just its hash (S-049).
+    // Only a client that has the old token can read the new ones, because the database has just its hash.
     successorEncrypted: encrypt(use.presented.refreshToken, JSON.stringify(pair)),
   })
   return pair

@@ -29,7 +29,7 @@ interface BasicCredentials {
 const scheme = /^basic +([A-Za-z0-9+/]+={0,2})$/i
 
 /**
- * Parses HTTP Basic strictly (S-040): canonical base64, UTF-8, split at the first colon, both parts form-decoded (RFC 6749
+ * Parses HTTP Basic strictly: canonical base64, UTF-8, split at the first colon, both parts form-decoded (RFC 6749
  * §2.3.1). Returns undefined for anything else. Two Authorization headers arrive joined by a comma, which is not base64.
  */
 export function parseBasic(header: string): BasicCredentials | undefined {
@@ -59,7 +59,7 @@ interface TokenRequest {
   fields: Fields
 }
 
-// A query may hold none of these, because servers and proxies write URLs to their logs (A-59).
+// A query may hold none of these, because servers and proxies write URLs to their logs.
 const bodyOnly = ['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope']
 const protocolNames = [...bodyOnly, 'grant_type']
 
@@ -138,7 +138,7 @@ const unknownIdText =
 const wrongSecretText =
   'wrong secret of this client: copy it again, or make another on the page /auth/v1/clients; form-encode both parts of Basic (RFC 6749 section 2.3.1)'
 
-/** Authenticates a confidential client by HTTP Basic. A public client only sends its client_id (spec 5.2, S-043). */
+/** Authenticates a confidential client by HTTP Basic. A public client only sends its client_id (spec 5.2). */
 async function authenticateClient(c: Context<HttpEnvironment>, fields: Fields): Promise<ClientRecord> {
   const header = c.req.header('authorization')
   if (header === undefined) return identifyPublicClient(c, fields)
@@ -164,7 +164,7 @@ async function identifyPublicClient(c: Context<HttpEnvironment>, fields: Fields)
 
 /**
  * Compares a presented secret without a delay, also during a wait. After some free failures, each wrong secret starts a wait of its client key, and of its address if that is known. Until it
- * ends, a wrong secret gets 429 in place of 401, and counts as no failure (S-044). A correct secret is always accepted, so that other
+ * ends, a wrong secret gets 429 in place of 401, and counts as no failure. A correct secret is always accepted, so that other
  * senders at the same address cannot lock this client out. A secret that the service made has 256 random bits, so that unlimited guesses
  * do not find it.
  */
@@ -193,8 +193,7 @@ async function authenticateBySecret(
 }
 
 /**
- * Returns undefined if the dev controls are off, so that an unknown id and a wrong secret get the same default text of `invalidClient`
- * (S-044). Otherwise it returns a text that tells the two apart.
+ * Returns undefined if the dev controls are off, so that an unknown id and a wrong secret get the same default text of `invalidClient`. Otherwise it returns a text that tells the two apart.
  */
 function refusedSecretText(c: Context<HttpEnvironment>, client: ClientRecord | undefined): string | undefined {
   if (c.get('service').config.dev === 'off') return undefined
@@ -202,8 +201,7 @@ function refusedSecretText(c: Context<HttpEnvironment>, client: ClientRecord | u
 }
 
 /**
- * Runs the same queries and comparisons whether the client exists or not, so that the time of a refusal tells no more than its text
- * (S-044). A request without a secret does learn whether an id exists (`identifyPublicClient`), because ids are not secret.
+ * Runs the same queries and comparisons whether the client exists or not, so that the time of a refusal tells no more than its text. A request without a secret does learn whether an id exists (`identifyPublicClient`), because ids are not secret.
  */
 async function compareSecret(
   c: Context<HttpEnvironment>,
@@ -219,7 +217,7 @@ async function compareSecret(
   return { client, proof: client?.kind === 'confidential' && matches.length > 0 ? 'right' : 'wrong' }
 }
 
-/** Writes the failure to the journal, with the client if there is one (S-087), and returns the error. */
+/** Writes the failure to the journal, with the client if there is one, and returns the error. */
 function authenticationFailed(
   c: Context<HttpEnvironment>,
   client: ClientRecord | undefined,
@@ -268,7 +266,7 @@ async function respond(c: Context<HttpEnvironment>): Promise<Response> {
 }
 
 /**
- * Refuses a page of an unknown origin (S-083). Known are the origins of the service, those of `allowedOrigins`, and those of registered
+ * Refuses a page of an unknown origin. Known are the origins of the service, those of `allowedOrigins`, and those of registered
  * redirect URIs. A client that is not a page sends no Origin.
  */
 async function checkOrigin(c: Context<HttpEnvironment>): Promise<void> {
@@ -301,8 +299,7 @@ function methodNotAllowed(): OAuthError {
 }
 
 /**
- * Returns the members of a token response. `minimal` has only the two that the specification of the service names, without `token_type`
- * (A-27).
+ * Returns the members of a token response. `minimal` has only the two that the specification of the service names, without `token_type`.
  */
 function tokenResponseBody({ config, clock }: ServiceContext, issued: IssuedTokens): Record<string, string | number> {
   const refresh = issued.refreshToken === undefined ? {} : { refresh_token: issued.refreshToken }

@@ -17,7 +17,7 @@ export interface Page {
   title: string
   /** `wide` is for tables. */
   width?: 'narrow' | 'wide'
-  /** Where forms and the redirects behind them may lead. Default: to this origin (A-50). */
+  /** Where forms and the redirects behind them may lead. Default: to this origin. */
   formsLead?: 'anywhere'
   /** The URL that the page navigates to at once. */
   forwardTo?: string
@@ -40,7 +40,7 @@ function policyFor({ script, formsLead }: Page): string {
   ].join('; ')
 }
 
-/** Sends a page with headers that allow no script of others (XSS), no frame (clickjacking), no cache and no referrer (S-012). */
+/** Sends a page with headers that allow no script of others (XSS), no frame (clickjacking), no cache and no referrer. */
 export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise<Response> {
   c.header('Content-Security-Policy', policyFor(page))
   const trace = c.get('trace')
@@ -233,7 +233,7 @@ function UserChoice({ request, people }: Pick<SignInPage, 'request' | 'people'>)
   )
 }
 
-/** More buttons would hide the form (A-89). */
+/** More buttons would hide the form. */
 const mostUsersToChoose = 20
 
 /** Shows the sign-in page of an authorization request. */
@@ -242,7 +242,7 @@ export async function askSignIn(c: Context<HttpEnvironment>, page: Omit<SignInPa
   return showSignIn(c, { ...page, people })
 }
 
-/** Returns the user of this email address who may sign in without a password: none without the dev controls (A-89). */
+/** Returns the user of this email address who may sign in without a password: none without the dev controls. */
 export async function chosenAccount(c: Context<HttpEnvironment>, email: string): Promise<Account | undefined> {
   if (!mayChooseUser(c)) return undefined
   return (await activeAccounts(c)).find((account) => account.email === email)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 /**
  * One small style sheet for every page, inline and allowed by its hash, so that a page loads nothing else. It also keeps
- * the approve button from working in the first half second, without a script (S-017, A-80).
+ * the approve button from working in the first half second, without a script.
  */
 export const style: string = `
 :root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --page: #f4f5f7; --card: #ffffff; --line: #d0d7de;

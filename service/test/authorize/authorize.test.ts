@@ -323,7 +323,7 @@ test('every page carries the strict headers and loads nothing', async () => {
     const policy = response.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain("frame-ancestors 'none'")
-    // Chromium holds every hop behind the consent form to form-action, also those of the application.
+    // Chromium holds every hop behind the consent form to form-action, also those of the application.
     expect(policy.includes("form-action 'self'")).toBe(html !== consent.html)
     expect(policy).not.toContain('unsafe')
     expect(response.headers.get('x-frame-options')).toBe('DENY')

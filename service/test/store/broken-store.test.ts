@@ -177,7 +177,7 @@ async function expectNothingHalfDone(): Promise<void> {
   expect(await lonely('parent_agents', 'context_groups', 'agent_id')).toEqual([])
   expect(await lonely('grants', 'refresh_tokens', 'grant_id')).toEqual([])
   expect(await lonely('grants', 'access_tokens', 'grant_id')).toEqual([])
-  // One live leaf for each family, neither none nor two (I10).
+  // One live leaf for each family, neither none nor two.
   const leaves = await db.selectFrom('refresh_tokens').select('grant_id').where('used_ms', 'is', null).execute()
   const families = await db.selectFrom('grants').select('id').where('revoked_ms', 'is', null).execute()
   expect(leaves.map(({ grant_id }) => grant_id).sort()).toEqual(families.map(({ id }) => id).sort())

@@ -260,7 +260,7 @@ export async function errorOf(response: Response): Promise<string> {
   return ((await response.json()) as { error: string }).error
 }
 
-/** The consent page of somebody who has signed in. */
+/** Signs a person in. Returns the consent page. */
 export async function signInAs(
   name: string,
   { service, browser, options }: { service: Service; browser: Browser; options: LoginOptions },

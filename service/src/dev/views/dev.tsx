@@ -26,7 +26,6 @@ interface JournalProps {
   emailOf(personId: string | undefined): string
 }
 
-//
 const mostShown = 50
 
 /** Shows the latest requests and events of a client and a person, with the form that chooses them. */

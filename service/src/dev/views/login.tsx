@@ -11,7 +11,7 @@ import type { Login, LoginStep, Logins, NamedValue } from '../login-traces.ts'
 
 /**
  * Updates the parts marked `data-live` every two seconds while the page is visible. It replaces a part only if its text
- * changed, so that a selection stays. Without the script the page is the same, and a reload updates it (A-81).
+ * changed, so that a selection stays. Without the script the page is the same, and a reload updates it.
  */
 export const liveScript: string = `
 const status = document.getElementById('live')
