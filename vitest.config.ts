@@ -10,7 +10,7 @@ const unitTests = ['bearer', 'browser-entry', 'config', 'core', 'mistakes', 'ses
   (room) => `test/${room}/**/!(claims|callbacks|*.sockets|session.interleavings).test.ts`,
 )
 
-/** Starts of the examples, whose frameworks take time. */
+/** The examples and the routers of frameworks, which take time to start. */
 const e2eTests = ['test/e2e/**/*.test.ts']
 
 const serviceTests = 'service/test/**/*.test.ts'
@@ -26,7 +26,7 @@ function testsWith(folder: string, line: RegExp): string[] {
 /** Tests in which the database has a part run on both. */
 const databaseTests = testsWith('service/test', /^\/\/ @module-tag database$/m)
 
-/** Tests in jsdom and happy-dom, of which one worker loads each once. */
+/** Tests in jsdom and happy-dom. */
 const domTests = testsWith('test', /^\/\/ @vitest-environment /)
 
 const config: ViteUserConfigFnObject = ({ mode }) => ({
@@ -46,7 +46,7 @@ const config: ViteUserConfigFnObject = ({ mode }) => ({
       // The service on libSQL is in the project of the library, because workers that load its sources serve both.
       project('main', {
         include: mode === 'unit' ? unitTests : ['test/**/*.test.ts', serviceTests],
-        exclude: [...e2eTests, ...domTests, '**/*.postgres.test.ts'],
+        exclude: [...e2eTests, ...domTests],
       }),
       project('dom', { include: domTests }),
       // Each service on a PostgreSQL database of its own.
@@ -78,7 +78,6 @@ function project(
       // A worker loads the sources once and not for each file, which halves its work. Nothing is kept in modules.
       isolate: false,
       pool: 'forks',
-      ...(name === 'dom' && { maxWorkers: 1, sequence: { groupOrder: 1 } }),
       // agent-service names itself in the way that npm started it.
       env: { npm_lifecycle_event: '' },
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },

@@ -2,7 +2,7 @@ import type { BrowserAuth } from 'agent-auth/browser'
 import { AuthProvider, useAuth } from 'agent-auth/react'
 import { createElement, type ReactElement, version } from 'react'
 import { renderToString } from 'react-dom/server'
-import { reactView } from '../browser/react-view.ts'
+import { reactView } from '../e2e/react/react-view.ts'
 
 // Rendering on a server, bundled for each React by react-versions.ts.
 

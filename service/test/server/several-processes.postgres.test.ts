@@ -1,5 +1,3 @@
-// @module-tag database
-
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '../../../test/support/fresh-database.ts'
 import { serverUrl } from '../../../test/support/servers-client.ts'

@@ -1,5 +1,3 @@
-// @module-tag database
-
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '../../../test/support/fresh-database.ts'

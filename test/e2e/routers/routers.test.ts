@@ -3,8 +3,8 @@
 import { userText } from 'agent-auth/texts'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { buildScript } from './built-app.ts'
-import { browserRig, fillForms } from './rig.ts'
+import { buildScript } from '../../browser/built-app.ts'
+import { browserRig, fillForms } from '../../browser/rig.ts'
 
 // The apps that docs/react.md shows, word for word.
 

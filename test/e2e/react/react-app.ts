@@ -2,7 +2,7 @@ import { type BrowserAuth, createBrowserAuth, popupLogin } from 'agent-auth/brow
 import { AuthProvider, useAuth } from 'agent-auth/react'
 import { createElement, type ReactElement, StrictMode, useEffect } from 'react'
 import { createRoot } from 'react-dom/client'
-import type { PageConfig } from './kinds.ts'
+import type { PageConfig } from '../../browser/kinds.ts'
 
 // A React app in development mode that takes the place of the test app; `?guard` makes this tab sign in by itself.
 

@@ -1,13 +1,13 @@
 // @module-tag chromium
 
 import { beforeAll, expect, it } from 'vitest'
-import { buildScript } from './built-app.ts'
-import { browserRig, untilTrue } from './rig.ts'
+import { buildScript } from '../../browser/built-app.ts'
+import { browserRig, untilTrue } from '../../browser/rig.ts'
 
 const rig = browserRig()
 let script = ''
 beforeAll(async () => {
-  script = await buildScript('router-starts-app.ts')
+  script = await buildScript('../e2e/routers/router-starts-app.ts')
 })
 
 it.each([

@@ -2,11 +2,11 @@
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { reactAlias, reactMajors } from '../support/react-versions.ts'
-import { buildScript } from './built-app.ts'
-import { holdTokenResponse } from './held-response.ts'
+import { buildScript } from '../../browser/built-app.ts'
+import { holdTokenResponse } from '../../browser/held-response.ts'
+import { browserRig, untilTrue } from '../../browser/rig.ts'
+import { reactAlias, reactMajors } from '../../support/react-versions.ts'
 import type {} from './react-app.ts'
-import { browserRig, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 let script = ''
@@ -29,7 +29,7 @@ const rendered = (page: Page): Promise<string[]> => page.evaluate(() => window.r
 
 describe.each(reactMajors)('React %i', (major) => {
   beforeAll(async () => {
-    script = await buildScript('react-app.ts', reactAlias(major))
+    script = await buildScript('../e2e/react/react-app.ts', reactAlias(major))
   })
 
   it('a call made as the callback page is mounted, before ready(), waits for the login', async () => {

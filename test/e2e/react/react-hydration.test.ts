@@ -3,10 +3,10 @@
 import { createBrowserAuth } from 'agent-auth/browser'
 import type { Page } from 'playwright-core'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { loadRendering, type ReactMajor, reactAlias, reactMajors } from '../support/react-versions.ts'
-import { buildScript } from './built-app.ts'
+import { buildScript } from '../../browser/built-app.ts'
+import { browserRig, untilTrue } from '../../browser/rig.ts'
+import { loadRendering, type ReactMajor, reactAlias, reactMajors } from '../../support/react-versions.ts'
 import type {} from './hydration-app.ts'
-import { browserRig, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 
@@ -21,7 +21,7 @@ describe.each(reactMajors)('React %i, taking over what its server rendered, in S
   let rendered: string
   let complaints: string[]
   beforeAll(async () => {
-    script = await buildScript('hydration-app.ts', reactAlias(major))
+    script = await buildScript('../e2e/react/hydration-app.ts', reactAlias(major))
     const { renderView } = await loadRendering(major)
     const { authUrl, baseUrl } = rig.service
     rendered = renderView(createBrowserAuth({ authUrl, baseUrl, clientId: 'any', redirectUri: `${rig.origin}/` }))

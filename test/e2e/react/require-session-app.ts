@@ -2,7 +2,7 @@ import { type BrowserAuth, createBrowserAuth } from 'agent-auth/browser'
 import { AuthProvider, RequireSession, type SessionFallbackProps, useAuth } from 'agent-auth/react'
 import { createElement, type ReactElement, StrictMode, useState } from 'react'
 import { createRoot } from 'react-dom/client'
-import type { PageConfig } from './kinds.ts'
+import type { PageConfig } from '../../browser/kinds.ts'
 
 // A protected page in React's development mode, which takes the place of the test app. `?to=` sets `returnTo`; with `?door` a
 // click opens it.

@@ -10,7 +10,7 @@ import { createRoot } from 'react-dom/client'
 import { createBrowserRouter } from 'react-router'
 import { createApp, h, onMounted } from 'vue'
 import { createRouter as createVueRouter, createWebHistory, type Router, RouterView, useRoute } from 'vue-router'
-import type { PageConfig } from './kinds.ts'
+import type { PageConfig } from '../../browser/kinds.ts'
 
 // An app that starts a router and `auth` in the orders that frameworks have. Each asks for `ready()` more than once.
 

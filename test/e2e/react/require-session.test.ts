@@ -2,10 +2,10 @@
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { reactAlias, reactMajors } from '../support/react-versions.ts'
-import { buildScript } from './built-app.ts'
+import { buildScript } from '../../browser/built-app.ts'
+import { browserRig, untilTrue } from '../../browser/rig.ts'
+import { reactAlias, reactMajors } from '../../support/react-versions.ts'
 import type {} from './require-session-app.ts'
-import { browserRig, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 let script = ''
@@ -38,7 +38,7 @@ const decline = (context: BrowserContext): Promise<unknown> =>
 
 describe.each(reactMajors)('RequireSession in React %i', (major) => {
   beforeAll(async () => {
-    script = await buildScript('require-session-app.ts', reactAlias(major))
+    script = await buildScript('../e2e/react/require-session-app.ts', reactAlias(major))
   })
 
   const inNewest = it.runIf(major === 19)

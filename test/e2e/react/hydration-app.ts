@@ -1,7 +1,7 @@
 import { type BrowserAuth, createBrowserAuth, indexedDbStorage } from 'agent-auth/browser'
 import { version } from 'react'
 import { hydrateRoot } from 'react-dom/client'
-import type { PageConfig } from './kinds.ts'
+import type { PageConfig } from '../../browser/kinds.ts'
 import { reactView } from './react-view.ts'
 
 // The app that test/browser/react-hydration.test.ts opens: takes over what its server has rendered, in StrictMode.
