@@ -26,7 +26,7 @@ function testsWith(folder: string, line: RegExp): string[] {
 /** Tests in which the database has a part run on both. */
 const databaseTests = testsWith('service/test', /^\/\/ @module-tag database$/m)
 
-/** Tests in jsdom and happy-dom. */
+/** Tests in jsdom and happy-dom, of which one worker loads each once. */
 const domTests = testsWith('test', /^\/\/ @vitest-environment /)
 
 const config: ViteUserConfigFnObject = ({ mode }) => ({
@@ -78,6 +78,7 @@ function project(
       // A worker loads the sources once and not for each file, which halves its work. Nothing is kept in modules.
       isolate: false,
       pool: 'forks',
+      ...(name === 'dom' && { maxWorkers: 1, sequence: { groupOrder: 1 } }),
       // agent-service names itself in the way that npm started it.
       env: { npm_lifecycle_event: '' },
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },
