@@ -6,7 +6,7 @@ import { exitCodes, runCommand } from './flags.ts'
 const help = `Usage: npx tsx scripts/engines.ts [--engine NAME …] [--no-install]
 
 Runs the core specs of the browser entry, from the built package and against agent-service on loopback, in Firefox and in
-WebKit: login, reload, expiry, tabs, sign-out, storage, callbacks, popup. An engine that is not on PATH is
+WebKit: login, reload, expiry, tabs, sign-out, storage, callbacks, popup, tokens in a worker. An engine that is not on PATH is
 installed with apt-get, as root on Debian only; one that cannot be had is skipped, with the reason.
 
   --engine NAME  only this one: ${engineNames.join(', ')}; may be given more than once

@@ -7,36 +7,23 @@ import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { leaks } from '../support/canary.ts'
 import { listen } from '../support/listen.ts'
 import { serverUrl } from '../support/servers-client.ts'
-import { buildScript } from './built-app.ts'
 import { dumpDatabase } from './database.ts'
 import type {} from './isolated-app.ts'
-import type { IsolatedConfig } from './isolated-worker.ts'
+import { configured, isolatedScripts, type WorkerOptions, workerPath } from './isolated-scripts.ts'
 import { browserRig, call, fillForms, started, statusOf, untilStatus, untilTrue } from './rig.ts'
 
 const rig = browserRig()
-const workerPath = '/isolated-worker.ts'
-let appScript = ''
-let workerScript = ''
+let scripts: Awaited<ReturnType<typeof isolatedScripts>>
 beforeAll(async () => {
-  ;[appScript, workerScript] = await Promise.all([buildScript('isolated-app.ts'), buildScript('isolated-worker.ts')])
+  scripts = await isolatedScripts()
 })
 beforeEach(() => serve())
 
-type Options = Partial<IsolatedConfig> & { readonly timeoutMs?: number }
-
 /** Serves the isolated app in place of the other one, with these options of its worker. */
-function serve(options?: Options): void {
-  Object.assign(rig.app.scripts, { '/app.js': appScript, [workerPath]: configured(workerScript, options) })
-}
-
-function configured(script: string, options?: Options): string {
-  const { authUrl, baseUrl, clients } = rig.service
-  const clientId = clients.find(({ name }) => name === 'Demo public')?.clientId
-  return `globalThis.config = ${JSON.stringify({ authUrl, baseUrl, clientId, kind: 'memory', ...options })};${script}`
-}
+const serve = (options?: WorkerOptions): void => void Object.assign(rig.app.scripts, scripts(rig.service, options))
 
 /** Opens a page of the app and signs in. */
-async function signedIn(context: BrowserContext, options?: Options): Promise<Page> {
+async function signedIn(context: BrowserContext, options?: WorkerOptions): Promise<Page> {
   serve(options)
   const page = await rig.open(context, `/${options?.kind ?? 'memory'}/home`)
   await signIn(page)
@@ -337,7 +324,7 @@ it('Vite finds the file of the worker and builds it', async () => {
     for (const { fileName, code, source } of output) {
       const script = code ?? String(source)
       const isWorker = fileName.includes('worker')
-      rig.app.scripts[isWorker ? `/${fileName}` : '/app.js'] = isWorker ? configured(script) : script
+      rig.app.scripts[isWorker ? `/${fileName}` : '/app.js'] = isWorker ? configured(script, rig.service) : script
     }
   delete rig.app.scripts[workerPath]
   const page = await rig.open(await rig.context(), '/memory/home')
