@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
-import { findChromium, findHeadlessShell } from '../support/chromium.ts'
+import { findChromium } from '../support/chromium.ts'
 import { listen } from '../support/listen.ts'
 import { buildScript } from './built-app.ts'
 import type { Kind } from './kinds.ts'
@@ -111,13 +111,9 @@ async function openChromium(address: string): Promise<void> {
     `--user-data-dir=${profile}`,
   ]
   if (process.getuid?.() === 0) args.push('--no-sandbox')
-  const chromium = spawn(
-    findHeadlessShell() ?? findChromium() ?? 'chromium',
-    [...args, '--remote-debugging-port=0', address],
-    {
-      stdio: 'ignore',
-    },
-  )
+  const chromium = spawn(findChromium() ?? 'chromium', [...args, '--remote-debugging-port=0', address], {
+    stdio: 'ignore',
+  })
   onTestFinished(async () => {
     const exited = new Promise((resolve) => chromium.once('exit', resolve))
     chromium.kill()
