@@ -10,7 +10,7 @@ const unitTests = ['bearer', 'browser-entry', 'config', 'core', 'mistakes', 'ses
   (room) => `test/${room}/**/!(claims|callbacks|*.sockets|session.interleavings).test.ts`,
 )
 
-/** The examples and the routers of frameworks, which take time to start. */
+/** The examples and the pages of frameworks, which take time to build. */
 const e2eTests = ['test/e2e/**/*.test.ts']
 
 const serviceTests = 'service/test/**/*.test.ts'

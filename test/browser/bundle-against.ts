@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-/** Builds a file of this folder against the package built there; returns the one script. */
+/** Builds a file, named from this folder, against the package built in the other; returns the one script. */
 export async function bundleAgainst(folder: string, file: string, alias: Record<string, string> = {}): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL(file, import.meta.url))],
