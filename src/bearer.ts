@@ -54,13 +54,10 @@ interface Call {
   readonly headers: Headers
   readonly signal: AbortSignal | null | undefined
   readonly body: unknown
-  /** Prepares the second request before the first is sent. */
-  keep(): {
-    /** Resolves to the same request with the same bytes and the present headers, or undefined if its body cannot be sent twice. */
-    again(): Promise<FetchArguments | undefined>
-    /** Frees the copy of the body. */
-    release?(): void
-  }
+  /** Resolves to the same request with the same bytes and the present headers, or undefined if its body cannot be sent twice. */
+  again(): Promise<FetchArguments | undefined>
+  /** Frees the copy of the body. */
+  release?(reason?: unknown): void
 }
 
 /** Does the work of `createBearerFetch` for callers that have checked the options. */
@@ -76,12 +73,11 @@ export function bearerFetch(
       onElsewhere?.(origin)
       return send(input, init)
     }
-    // The caller's own header wins: the request is sent as it is, and its 401 is returned without a retry.
-    if (call.headers.has('authorization')) return send(...call.first)
-    const token = await tokenFor(call, tokens)
-    call.headers.set('authorization', `Bearer ${token}`)
-    const { again, release } = call.keep()
     try {
+      // The caller's own header wins: the request is sent as it is, and its 401 is returned without a retry.
+      if (call.headers.has('authorization')) return await send(...call.first)
+      const token = await tokenFor(call, tokens)
+      call.headers.set('authorization', `Bearer ${token}`)
       const response = await send(...call.first)
       if (response.status !== 401 || refusesRetry(response.headers)) return response
       // The platform removes the header in a redirect to another origin, and keeps it within the origin, also outside of `baseUrl`.
@@ -92,12 +88,12 @@ export function bearerFetch(
         throw error
       })
       call.headers.set('authorization', `Bearer ${newer}`)
-      const second = newer === token ? undefined : await again()
+      const second = newer === token ? undefined : await call.again()
       if (!second) return response
       discardBody(response)
       return await send(...second)
     } finally {
-      release?.()
+      call.release?.()
     }
   }
 }
@@ -109,9 +105,10 @@ function callOf(targetOf: TargetOf, input: FetchArguments[0], init: RequestInit 
   const prototype = Object.getPrototypeOf(init ?? Object.prototype)
   if ((prototype === null || prototype === Object.prototype) && !(input instanceof Request))
     return settingsCall(url, init)
-  const request = new Request(input instanceof Request ? input : url, init)
+  const kept = input instanceof Request && !init ? input : new Request(input instanceof Request ? input : url, init)
+  const request = kept.clone()
   // The Request of the caller can show another URL than its own.
-  return request.url === url || targetOf(request.url) ? requestCall(request) : forbid()
+  return request.url === url || targetOf(request.url) ? requestCall(kept, request) : forbid()
 }
 
 function settingsCall(url: string, init: RequestInit | undefined): Call {
@@ -120,7 +117,7 @@ function settingsCall(url: string, init: RequestInit | undefined): Call {
   const copy = copyOf(body)
   if (copy) settings.body = copy
   const first: FetchArguments = [url, settings]
-  return { first, headers, signal, body, keep: () => ({ again: async () => (body && !copy ? undefined : first) }) }
+  return { first, headers, signal, body, again: async () => (body && !copy ? undefined : first) }
 }
 
 /** Returns a body that the caller cannot change later, or undefined for one that is read once. */
@@ -139,28 +136,35 @@ function copyOf(body: RequestInit['body']): RequestInit['body'] {
 
 const maxReplayBytes = 1_048_576
 
-/** Sends the Request. It can be sent twice if its body has ended when the 401 comes, and is at most 1 MiB. */
-function requestCall(request: Request): Call {
-  const { headers, signal, body } = request
-  const keep: Call['keep'] = () => {
-    const spare = body === null ? request : request.clone()
-    const reader = spare.body?.getReader()
-    const bytes = reader && readAtMost(reader, maxReplayBytes).catch(() => undefined)
-    const again = async (): Promise<FetchArguments | undefined> => {
-      if (body === null) return [request]
-      // Not awaited to its end, because a 401 can come while the caller still writes the body.
-      const copy = bytes && (await Promise.race([bytes, sleep(0)]))
-      if (bytes && !copy) return undefined
-      const { referrer, referrerPolicy } = spare
-      return [new Request(spare, { headers, signal, referrer, referrerPolicy, ...(copy && { body: new Blob(copy) }) })]
-    }
-    return { again, release: () => void reader?.cancel().catch(() => {}) }
+/**
+ * Sends a clone, and reads the Request itself at once, so that it counts as used. It can be sent again if its body has ended when the 401
+ * comes, and is at most 1 MiB.
+ */
+function requestCall(kept: Request, request: Request): Call {
+  const { signal } = kept
+  const { headers, body, referrer, referrerPolicy } = request
+  // Node forgets the signal of a clone. Settings beside a Request reset its referrer.
+  const settings = { signal, referrer, referrerPolicy }
+  const first: FetchArguments = [request, settings]
+  const reader = kept.body?.getReader()
+  const bytes = reader && readAtMost(reader, maxReplayBytes).catch(() => undefined)
+  const again = async (): Promise<FetchArguments | undefined> => {
+    if (body === null) return first
+    // Not awaited to its end, because a 401 can come while the caller still writes the body.
+    const copy = bytes && (await Promise.race([bytes, sleep(0)]))
+    if (kept.bodyUsed && !copy) return undefined
+    return [new Request(kept, { ...settings, headers, ...(copy && { body: new Blob(copy) }) })]
   }
-  return { first: [request], headers, signal, body, keep }
+  const release = (reason?: unknown): void => void reader?.cancel(reason).catch(() => {})
+  return { first, headers, signal, body, again, release }
 }
 
 /** Returns a token, after a 401 another than the rejected one. If there is none, it cancels the body, so that its source is closed. */
-async function tokenFor({ signal, body }: Call, source: AccessTokenSource, rejected?: string): Promise<string> {
+async function tokenFor(
+  { signal, body, release }: Call,
+  source: AccessTokenSource,
+  rejected?: string,
+): Promise<string> {
   try {
     if (signal?.aborted) throw abortedError()
     return checkToken(await source.getAccessToken({ rejected, signal }))
@@ -170,6 +174,7 @@ async function tokenFor({ signal, body }: Call, source: AccessTokenSource, rejec
     // A caller that aborts a `fetch` expects its own reason back.
     const reason: unknown = signal?.aborted ? (signal.reason ?? error) : error
     if (body instanceof ReadableStream) body.cancel(reason).catch(() => {})
+    release?.(reason)
     throw reason
   }
 }

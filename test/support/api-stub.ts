@@ -21,7 +21,7 @@ export function apiStub(answer: (call: SeenCall, index: number) => Response | Pr
   const calls: SeenCall[] = []
   return {
     async fetch(input, init) {
-      const request = input instanceof Request ? input : undefined
+      const request = typeof input === 'object' && 'url' in input ? input : undefined
       // Copied now: whoever calls may go on to change its own object.
       const headers = new Headers(init?.headers ?? request?.headers)
       const authorization = headers.get('authorization')
