@@ -33,6 +33,8 @@ const config: ViteUserConfigFnObject = ({ mode }) => ({
   test: {
     // More than the cores, because many files wait for leases, deadlines and other processes.
     maxWorkers: 4,
+    // What was transformed serves every project, and the next run.
+    experimental: { fsModuleCache: true },
     globalSetup: ['test/support/missing-programs.ts', 'test/support/servers.ts'],
     // Tests of a program that is missing are skipped. Where CI is set they run, and fail, unless the program is optional there.
     tags: [

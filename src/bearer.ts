@@ -2,7 +2,7 @@ import { refusesRetry } from './bearer/challenge.ts'
 import { allowedTargets, type BearerTargets, forbid, originOf, type TargetOf } from './bearer/targets.ts'
 import { isAgentAuthError } from './errors.ts'
 import { abortedError, sleep } from './internal/timeouts.ts'
-import { attempt, checkMethods, checkNames, invalid } from './internal/values.ts'
+import { checkMethods, checkNames, invalid } from './internal/values.ts'
 import type { AccessTokenSource } from './session.ts'
 import { discardBody, readAtMost } from './token-endpoint/response.ts'
 import { isTokenText } from './tokens.ts'
@@ -123,10 +123,8 @@ function settingsCall(url: string, init: RequestInit | undefined): Call {
 /** Returns a body that the caller cannot change later, or undefined for one that is read once. */
 function copyOf(body: RequestInit['body']): RequestInit['body'] {
   if (typeof body === 'string' || body instanceof Blob) return body
-  // A detached buffer has no copy, and the platform decides about it.
-  if (body instanceof ArrayBuffer) return attempt(() => body.slice(0))
-  if (ArrayBuffer.isView(body))
-    return attempt(() => new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice())
+  if (body instanceof ArrayBuffer) return body.slice(0)
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice()
   const copy = body instanceof URLSearchParams ? new URLSearchParams() : body instanceof FormData && new FormData()
   // The FormData of React Native has no iterator, and its URLSearchParams cannot be made from others.
   if (!copy || !(Symbol.iterator in Object(body))) return undefined

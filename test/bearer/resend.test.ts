@@ -185,22 +185,6 @@ it.each(['text', 'session'])('a Request is used right after the call, also over 
   await call
 })
 
-it.each<[what: string, body: Uint8Array<ArrayBuffer> | ArrayBuffer]>([
-  ['buffer', bytes(10).buffer],
-  ['typed array', bytes(10)],
-])('a detached %s is left to the platform, which may send it', async (_, body) => {
-  await start()
-  structuredClone(null, { transfer: [body instanceof ArrayBuffer ? body : body.buffer] })
-  const sent: unknown[] = []
-  const platform: typeof fetch = async (_, init) => {
-    sent.push(init?.body)
-    return new Response(null, { status: 204 })
-  }
-  const send = createBearerFetch('token', { baseUrl: wire.url, fetch: platform })
-  expect((await send(wire.url, post(body))).status).toBe(204)
-  expect(sent[0]).toBe(body)
-})
-
 describe('an aborted signal cancels a stream with its own reason', () => {
   const reason = new Error('enough')
   /** A stream without an end, and the reasons for which it was cancelled. */
@@ -237,19 +221,6 @@ describe('an aborted signal cancels a stream with its own reason', () => {
     await expect(call).rejects.toBe(reason)
     // The platform gives the reasons of both copies of a Request's body.
     await expect.poll(() => reasons).toEqual(where === 'settings' ? [reason] : [[reason, reason]])
-  })
-
-  it('during the upload as fetch does, which has the stream itself', async () => {
-    await start()
-    const { body } = endless()
-    const sent: unknown[] = []
-    const platform: typeof fetch = async (_, init) => {
-      sent.push(init?.body)
-      return new Response(null, { status: 204 })
-    }
-    const init = post(body, { duplex: 'half' } as RequestInit)
-    await createBearerFetch(signed.session, { baseUrl: wire.url, fetch: platform })(wire.url, init)
-    expect(sent[0]).toBe(body)
   })
 })
 
