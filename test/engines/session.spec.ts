@@ -57,6 +57,20 @@ describe('refresh', () => {
     }
   })
 
+  it('a Request with a body is sent again after a 401, and counts as used', async () => {
+    const tab = await rig.signedIn('indexed')
+    await rig.service.dev.expireAccessTokens()
+    const seen = await tab.evaluate(async (url) => {
+      const request = new Request(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })
+      const response = await window.app.auth.fetch(request)
+      return [response.status, request.bodyUsed]
+    }, `${rig.service.baseUrl}/api/parent_agents/search`)
+    expect([seen, answersOfTheApi()]).toEqual([
+      [200, true],
+      [401, 200],
+    ])
+  })
+
   it('a tab that is opened with an expired token and one that was open refresh it once', async () => {
     const first = await rig.signedIn('indexed')
     await ahead(first, 3_600_000)
