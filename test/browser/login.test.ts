@@ -22,6 +22,15 @@ async function interrupted(page: Page): Promise<string> {
   return address
 }
 
+/** The page of a callback whose exchange waits for `answer`. */
+async function finishing(context: BrowserContext, kind: 'indexed' | 'memory' | 'session') {
+  const page = await rig.open(context, `/${kind}/home`)
+  const callback = await interrupted(page)
+  const { reached, answer } = await holdTokenResponse(page)
+  await page.goto(callback)
+  return { page, reached, answer }
+}
+
 async function goto(page: Page, url: string): Promise<string> {
   await page.goto(url)
   return started(page)
@@ -304,13 +313,10 @@ describe('callback', () => {
     it('its ready() waits for the login that the first one finishes, and shares it', async () => {
       const context = await rig.context()
       await startTwice(context)
-      const page = await rig.open(context, '/indexed/home')
-      const callback = await interrupted(page)
-      const held = await holdTokenResponse(page)
-      await page.goto(callback)
+      const { page, reached, answer } = await finishing(context, 'indexed')
       const call = await page.evaluateHandle(() => ({ made: window.app.twin?.fetch('/api/x') }))
-      await held.reached
-      await held.answer()
+      await reached
+      await answer()
       expect(await twinStarted(page)).toBe('signed-in')
       expect(await started(page)).toBe('signed-in')
       expect(await call.evaluate(({ made }) => made?.then(({ status }) => status))).toBe(404)
@@ -321,10 +327,7 @@ describe('callback', () => {
 
   describe('a sign-out that comes before the login is finished', () => {
     const atCallback = async (context: BrowserContext, kind: 'indexed' | 'memory' | 'session') => {
-      const page = await rig.open(context, `/${kind}/home`)
-      const callback = await interrupted(page)
-      const { reached, answer } = await holdTokenResponse(page)
-      await page.goto(callback)
+      const { page, reached, answer } = await finishing(context, kind)
       await reached
       return { page, answer }
     }
@@ -479,27 +482,19 @@ describe('callback', () => {
   })
 
   it('a call whose signal fires meanwhile ends at once, with the signal’s own reason', async () => {
-    const context = await rig.context()
-    const page = await rig.open(context, '/memory/home')
-    const callback = await interrupted(page)
-    const held = await holdTokenResponse(page)
-    await page.goto(callback)
+    const { page, answer } = await finishing(await rig.context(), 'memory')
     const reason = await page.evaluate(() =>
       window.app.codeOf(window.app.auth.fetch('/api/x', { signal: AbortSignal.abort(new Error('enough')) })),
     )
     expect([reason, await statusOf(page)]).toEqual(['Error', 'loading'])
-    await held.answer()
+    await answer()
     await untilStatus(page, 'signed-in')
   })
 
   it('a guard that signs in while the callback is being finished starts no second login', async () => {
-    const context = await rig.context()
-    const page = await rig.open(context, '/memory/home')
-    const callback = await interrupted(page)
-    const held = await holdTokenResponse(page)
-    await page.goto(callback)
+    const { page, answer } = await finishing(await rig.context(), 'memory')
     const login = await page.evaluateHandle(() => ({ begun: window.app.codeOf(window.app.auth.signIn()) }))
-    await held.answer()
+    await answer()
     const code = await login.evaluate(({ begun }) => begun)
     expect({ code, status: await statusOf(page) }).toEqual({ code: 'resolved', status: 'signed-in' })
     expect(page.url()).toBe(`${rig.origin}/memory/home`)
