@@ -93,6 +93,7 @@ export function bearerFetch(
       discardBody(response)
       return await send(...second)
     } finally {
+      // It also keeps the Request until here: Node forgets the signal of one that nothing holds.
       call.release?.()
     }
   }
@@ -141,13 +142,12 @@ const maxReplayBytes = 1_048_576
 function requestCall(kept: Request, request: Request): Call {
   const { signal } = kept
   const { headers, body, referrer, referrerPolicy } = request
-  // Node forgets the signal of a clone. Settings beside a Request reset its referrer.
+  // Node forgets the signal of a clone, and settings beside a Request reset its referrer.
   const settings = { signal, referrer, referrerPolicy }
   const first: FetchArguments = [request, settings]
   const reader = kept.body?.getReader()
   const bytes = reader && readAtMost(reader, maxReplayBytes).catch(() => undefined)
   const again = async (): Promise<FetchArguments | undefined> => {
-    if (body === null) return first
     // Not awaited to its end, because a 401 can come while the caller still writes the body.
     const copy = bytes && (await Promise.race([bytes, sleep(0)]))
     if (kept.bodyUsed && !copy) return undefined

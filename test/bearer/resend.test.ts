@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import { createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { apiStub } from '../support/api-stub.ts'
 import { listen } from '../support/listen.ts'
 import { type SignedIn, signedIn } from '../support/signed-in.ts'
 import { respond, startWire, type Wire, type WireRequest } from '../support/wire.ts'
@@ -229,7 +230,7 @@ describe('a body that is not sent', () => {
   function open(): { body: ReadableStream<Uint8Array>; cancelled: () => boolean } {
     let isCancelled = false
     const body = new ReadableStream<Uint8Array>({
-      pull: (controller) => controller.enqueue(bytes(1_024)),
+      start: (controller) => controller.enqueue(bytes(1_024)),
       cancel() {
         isCancelled = true
       },
@@ -270,16 +271,10 @@ describe('platforms whose classes do less', () => {
     vi.stubGlobal('FormData', FormData)
     const body = new FormData()
     body.append('photo', { uri: 'file:///x.jpg', type: 'image/jpeg', name: 'x.jpg' })
-    const sent: unknown[] = []
-    const send = createBearerFetch(signed.session, {
-      baseUrl: wire.url,
-      fetch: async (_, init) => {
-        sent.push(init?.body)
-        return new Response(null, { status: 401 })
-      },
-    })
+    const api = apiStub(() => new Response(null, { status: 401 }))
+    const send = createBearerFetch(signed.session, { baseUrl: wire.url, fetch: api.fetch })
     expect((await send(wire.url, post(body as unknown as BodyInit))).status).toBe(401)
-    expect(sent).toEqual([body])
+    expect(api.calls.map(({ init }) => init?.body)).toEqual([body])
   })
 
   it('URLSearchParams that cannot be made from each other, as React Native\u2019s, keep their content', async () => {
@@ -301,19 +296,11 @@ describe('platforms whose classes do less', () => {
       }
     }
     vi.stubGlobal('URLSearchParams', Params)
-    const sent: string[] = []
-    const send = createBearerFetch(
-      { getAccessToken: async ({ rejected = '' } = {}) => `${rejected}x` },
-      {
-        baseUrl: wire.url,
-        fetch: async (_, init) => {
-          sent.push(String(init?.body))
-          return new Response(null, { status: 401 })
-        },
-      },
-    )
+    const api = apiStub(() => new Response(null, { status: 401 }))
+    const source = { getAccessToken: async ({ rejected = '' } = {}) => `${rejected}x` }
+    const send = createBearerFetch(source, { baseUrl: wire.url, fetch: api.fetch })
     await send(wire.url, post(new Params({ a: '1', b: '&' }) as unknown as BodyInit))
-    expect(sent).toEqual(['a=1&b=%26', 'a=1&b=%26'])
+    expect(api.calls.map(({ init }) => String(init?.body))).toEqual(['a=1&b=%26', 'a=1&b=%26'])
   })
 })
 
