@@ -6,7 +6,8 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { expect, it, onTestFinished } from 'vitest'
+import { it } from 'vitest'
+import type { AtEnd } from '../support/children.ts'
 import { findChromium } from '../support/chromium.ts'
 import { listen } from '../support/listen.ts'
 import { buildScript } from './built-app.ts'
@@ -72,7 +73,7 @@ async function run(): Promise<void> {
 }
 
 /** Returns the origin of a server that ends with the test. */
-async function serve(told: (report: Report) => void): Promise<string> {
+async function serve(atEnd: AtEnd, told: (report: Report) => void): Promise<string> {
   const script = await buildScript('page-app.ts')
   const config = { authUrl: 'https://auth.example.com', baseUrl: 'https://api.example.com', clientId: 'app' }
   let begun = (): void => {}
@@ -93,7 +94,7 @@ async function serve(told: (report: Report) => void): Promise<string> {
 <script type="application/json" id="config">${JSON.stringify(config)}</script>
 <script type="module" src="/app.js"></script><script type="module">(${run})()</script>`)
   })
-  onTestFinished(() => {
+  atEnd(() => {
     server.close()
     server.closeAllConnections()
   })
@@ -101,7 +102,7 @@ async function serve(told: (report: Report) => void): Promise<string> {
 }
 
 /** A Chromium of its own, which opens the address and is closed after the test. */
-async function openChromium(address: string): Promise<void> {
+async function openChromium(atEnd: AtEnd, address: string): Promise<void> {
   const profile = await mkdtemp(join(tmpdir(), 'agent-auth-prerender-'))
   const args = [
     '--headless=new',
@@ -114,7 +115,7 @@ async function openChromium(address: string): Promise<void> {
   const chromium = spawn(findChromium() ?? 'chromium', [...args, '--remote-debugging-port=0', address], {
     stdio: 'ignore',
   })
-  onTestFinished(async () => {
+  atEnd(async () => {
     const exited = new Promise((resolve) => chromium.once('exit', resolve))
     chromium.kill()
     await exited
@@ -122,12 +123,12 @@ async function openChromium(address: string): Promise<void> {
   })
 }
 
-it.each<Kind>(['session', 'indexed'])(
+it.concurrent.for<Kind>(['session', 'indexed'])(
   '%s: a prerendered page begins when it is shown: it has the session, and a copy of its tab has not',
-  async (kind) => {
+  async (kind, { expect, onTestFinished }) => {
     const reports: Report[] = []
-    const origin = await serve((report) => reports.push(report))
-    await openChromium(`${origin}/${kind}/first`)
+    const origin = await serve(onTestFinished, (report) => reports.push(report))
+    await openChromium(onTestFinished, `${origin}/${kind}/first`)
     await expect.poll(() => reports.length).toBe(2)
     const signedIn = { started: 'signed-in', token: 'of-the-first' }
     const signedOut = { started: 'signed-out', token: 'login_required' }

@@ -5,6 +5,7 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sessionName } from '../../src/session/record.ts'
 import { storageSuite } from '../storage/storage-suite.ts'
+import type { AtEnd } from '../support/children.ts'
 import { databaseOfFile } from '../support/database-of-file.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
@@ -16,9 +17,9 @@ const retryable = { code: 'storage_failed', retryable: true }
 
 const database = databaseOfFile()
 
-function connected(options?: pg.PoolConfig, url = database.url) {
+function connected(options?: pg.PoolConfig, url = database.url, atEnd: AtEnd = onTestFinished) {
   const { client, storage, close } = onPool(new pg.Pool({ connectionString: url, max: 4, ...options }))
-  onTestFinished(close)
+  atEnd(close)
   return { pool: client, storage }
 }
 
@@ -95,11 +96,13 @@ describe('a small pool', () => {
   })
 })
 
-describe('PostgreSQL that fails', () => {
-  test('every connection terminated while a lock is held: the holder goes on and commits', async () => {
-    const { storage } = onTable({}, connected({ application_name: 'victim' }).pool)
+// Deadlines are real time: the tests wait for them side by side.
+describe.concurrent('PostgreSQL that fails', () => {
+  test('all connections lost under a lock: the holder goes on and commits', async ({ expect, onTestFinished }) => {
+    const victim = connected({ application_name: 'victim' }, database.url, onTestFinished)
+    const { storage } = onTable({}, victim.pool)
     const { clock, service, session, config, realm, eventsOf } = await signedIn(storage)
-    const { pool: admin } = connected()
+    const { pool: admin } = connected({}, database.url, onTestFinished)
     clock.advance(hour)
     const release = service.hold()
     const call = session.getAccessToken()
@@ -122,11 +125,14 @@ describe('PostgreSQL that fails', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('crashed: the token at hand serves, then a retryable error; back by itself after recovery', async () => {
+  test('crashed: the token at hand serves, then a retryable error; back by itself after recovery', async ({
+    expect,
+    onTestFinished,
+  }) => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
     // What was confirmed must be there after the crash, which the servers of tests do not promise by themselves.
-    const { pool, storage } = connected({ options: '-c synchronous_commit=on' }, server.url)
+    const { pool, storage } = connected({ options: '-c synchronous_commit=on' }, server.url, onTestFinished)
     const { clock, service, session, tokens, eventsOf } = await signedIn(storage)
     const { rows } = (await pool.query('select pg_backend_pid() as pid')) as { rows: { pid: number }[] }
     // Until another connection ends, the server has not noticed the crash and would answer as before.
@@ -156,16 +162,16 @@ describe('PostgreSQL that fails', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test.each(['stopped', 'silent'] as const)(
+  test.for(['stopped', 'silent'] as const)(
     '%s while the token has expired: the call fails within 6 s',
-    async (how) => {
+    async (how, { expect, onTestFinished }) => {
       const server = how === 'stopped' ? await startPostgres() : undefined
       if (server) onTestFinished(() => server.stop())
       const url = new URL((server ?? database).url)
-      const way = await silentWay(Number(url.port))
+      const way = await silentWay(Number(url.port), onTestFinished)
       url.port = String(way.port)
       const limits = { query_timeout: 3_500, connectionTimeoutMillis: 3_500 }
-      const { clock, service, session } = await signedIn(connected(limits, url.href).storage)
+      const { clock, service, session } = await signedIn(connected(limits, url.href, onTestFinished).storage)
       if (server) await server.stop()
       // The pool opens a second connection for the second operation, if it has only one.
       else way.silenceAll()
@@ -178,8 +184,8 @@ describe('PostgreSQL that fails', () => {
     },
   )
 
-  test('slow: no operation waits longer than 2.75 s for it, and it recovers', async () => {
-    const { table, pool, storage } = onTable()
+  test('slow: no operation waits longer than 2.75 s for it, and it recovers', async ({ expect, onTestFinished }) => {
+    const { table, pool, storage } = onTable({}, connected({}, database.url, onTestFinished).pool)
     const { clock, session, tokens } = await signedIn(storage)
     const blocker = await pool.connect()
     await blocker.query(`begin; lock table ${table} in access exclusive mode`)
@@ -197,11 +203,14 @@ describe('PostgreSQL that fails', () => {
     expect(await storage.withLock('name', async () => 'ran', { signal: AbortSignal.timeout(6_000) })).toBe('ran')
   })
 
-  test('gone without a word: with query_timeout the pool serves again once the address does', async () => {
+  test('gone without a word: with query_timeout the pool serves again once the address does', async ({
+    expect,
+    onTestFinished,
+  }) => {
     const url = new URL(database.url)
-    const way = await silentWay(Number(url.port))
+    const way = await silentWay(Number(url.port), onTestFinished)
     url.port = String(way.port)
-    const { pool } = connected({ max: 1, query_timeout: 3_500 }, url.href)
+    const { pool } = connected({ max: 1, query_timeout: 3_500 }, url.href, onTestFinished)
     const { storage } = onTable({}, pool)
     await storage.setItem('name', 'value')
     way.silence()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, type TestContext, test } from 'vitest'
 import { sessionName } from '../../src/session/record.ts'
 import type { RedisOptions } from '../support/redis-server.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
@@ -7,21 +7,22 @@ import { clients, type Kind, onAdmin, ownRedis, retryable } from './own-redis.ts
 const hour = 3_600_000
 
 /** Returns a session with a signed-in user, over a Redis of its own. */
-async function signedIn(kind: Kind, options?: RedisOptions) {
-  const server = await ownRedis(options)
-  const { storage } = await clients[kind](server.url)
+async function signedIn(kind: Kind, { expect, onTestFinished: atEnd }: TestContext, options?: RedisOptions) {
+  const server = await ownRedis(options, atEnd)
+  const { storage } = await clients[kind](server.url, undefined, atEnd)
   const rig = sessionRig()
   const realm = rig.realm({ storage })
   const tokens = rig.service.issue()
   await realm.session.signIn(tokens)
-  return { ...rig, ...realm, server, storage, tokens, admin: await onAdmin(server) }
+  return { ...rig, ...realm, server, storage, tokens, expect, admin: await onAdmin(server, atEnd) }
 }
 
 /** What a session does while Redis is down, slow, empty or read-only. */
 export function failuresSuite(kind: Kind): void {
-  describe(`Redis that fails, seen through ${kind}`, () => {
-    test('killed: the token at hand serves, then a retryable error, no user signed out; back by itself after a restart', async () => {
-      const { clock, service, session, server, storage, tokens, eventsOf } = await signedIn(kind, {
+  // Deadlines are real time: the tests wait for them side by side.
+  describe.concurrent(`Redis that fails, seen through ${kind}`, () => {
+    test('killed: the token at hand serves, then a retryable error, no user signed out; back by itself after a restart', async (context) => {
+      const { expect, clock, service, session, server, storage, tokens, eventsOf } = await signedIn(kind, context, {
         persistence: 'every-write',
       })
       await server.crash()
@@ -42,8 +43,8 @@ export function failuresSuite(kind: Kind): void {
       expect(eventsOf('session_ended')).toEqual([])
     })
 
-    test('killed between the refresh and the save: the new token serves, and is saved once Redis is back', async () => {
-      const { clock, service, session, server, storage, realm, config } = await signedIn(kind, {
+    test('killed between the refresh and the save: the new token serves, and is saved once Redis is back', async (context) => {
+      const { expect, clock, service, session, server, storage, realm, config } = await signedIn(kind, context, {
         persistence: 'every-write',
       })
       clock.advance(hour)
@@ -66,8 +67,8 @@ export function failuresSuite(kind: Kind): void {
       expect(service.sent).toHaveLength(1)
     })
 
-    test('killed while the token has expired: the call fails within 6 s', async () => {
-      const { clock, service, session, server } = await signedIn(kind)
+    test('killed while the token has expired: the call fails within 6 s', async (context) => {
+      const { expect, clock, service, session, server } = await signedIn(kind, context)
       await server.crash()
       clock.advance(hour)
       for (let call = 0; call < 2; call++) {
@@ -79,8 +80,8 @@ export function failuresSuite(kind: Kind): void {
       expect(service.sent).toHaveLength(0)
     })
 
-    test('flushed: one store_lost, no loop, and a new sign-in works', async () => {
-      const { clock, service, session, admin, eventsOf } = await signedIn(kind)
+    test('flushed: one store_lost, no loop, and a new sign-in works', async (context) => {
+      const { expect, clock, service, session, admin, eventsOf } = await signedIn(kind, context)
       await admin.flushall()
       clock.advance(2_000)
       expect(await codeOf(session.getAccessToken())).toBe('login_required')
@@ -92,8 +93,8 @@ export function failuresSuite(kind: Kind): void {
       expect(service.sent).toHaveLength(0)
     })
 
-    test('slow: no operation waits longer than 2.75 s for it, and it recovers', async () => {
-      const { clock, session, server, tokens, storage } = await signedIn(kind)
+    test('slow: no operation waits longer than 2.75 s for it, and it recovers', async (context) => {
+      const { expect, clock, session, server, tokens, storage } = await signedIn(kind, context)
       server.halt()
       clock.advance(2_000)
       const startMs = performance.now()
@@ -108,20 +109,23 @@ export function failuresSuite(kind: Kind): void {
       expect(await session.getAccessToken()).toBe(tokens.accessToken)
     })
 
-    test.each([
+    test.for([
       ['min-replicas-to-write', '1', 'NOREPLICAS'],
       ['maxmemory', '1', 'OOM'],
-    ])('that refuses writes (%s): its reason is in the message, its text is not', async (setting, value, reason) => {
-      const { clock, session, admin, storage, tokens, eventsOf } = await signedIn(kind)
-      await admin.config('SET', setting, value)
-      const failure = await storage.setItem('name', 'secret of a user').catch((error: unknown) => error)
-      expect(failure).toMatchObject(retryable)
-      expect((failure as Error).message).toContain(`(${reason})`)
-      expect((failure as Error).message).not.toContain('secret')
-      expect((failure as Error).cause).toBeUndefined()
-      clock.advance(2_000)
-      expect(await session.getAccessToken()).toBe(tokens.accessToken)
-      expect(eventsOf('session_ended')).toEqual([])
-    })
+    ] as const)(
+      'that refuses writes (%s): its reason is in the message, its text is not',
+      async ([setting, value, reason], context) => {
+        const { expect, clock, session, admin, storage, tokens, eventsOf } = await signedIn(kind, context)
+        await admin.config('SET', setting, value)
+        const failure = await storage.setItem('name', 'secret of a user').catch((error: unknown) => error)
+        expect(failure).toMatchObject(retryable)
+        expect((failure as Error).message).toContain(`(${reason})`)
+        expect((failure as Error).message).not.toContain('secret')
+        expect((failure as Error).cause).toBeUndefined()
+        clock.advance(2_000)
+        expect(await session.getAccessToken()).toBe(tokens.accessToken)
+        expect(eventsOf('session_ended')).toEqual([])
+      },
+    )
   })
 }

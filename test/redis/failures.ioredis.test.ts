@@ -2,7 +2,7 @@
 
 import { redisStorage } from 'agent-auth/redis'
 import { Redis } from 'ioredis'
-import { expect, onTestFinished, test } from 'vitest'
+import { test } from 'vitest'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { silentWay } from '../support/silent-way.ts'
 import { failuresSuite } from './failures-suite.ts'
@@ -10,9 +10,12 @@ import { clients, ownRedis, retryable } from './own-redis.ts'
 
 failuresSuite('ioredis')
 
-test('gone without a word: with socketTimeout ioredis serves again once the address does', async () => {
-  const server = await ownRedis()
-  const way = await silentWay(server.port)
+test.concurrent('gone without a word: with socketTimeout ioredis serves again once the address does', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const server = await ownRedis({}, onTestFinished)
+  const way = await silentWay(server.port, onTestFinished)
   const client = new Redis(way.port, '127.0.0.1', { socketTimeout: 3_500 })
   client.on('error', () => {})
   onTestFinished(() => client.disconnect())
@@ -23,9 +26,12 @@ test('gone without a word: with socketTimeout ioredis serves again once the addr
   await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
 })
 
-test('standing still while a sign-in is saved: a sign-out elsewhere is not undone', async () => {
-  const server = await ownRedis()
-  const { client, storage: elsewhere } = await clients.ioredis(server.url, '')
+test.concurrent('standing still while a sign-in is saved: a sign-out elsewhere is not undone', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const server = await ownRedis({}, onTestFinished)
+  const { client, storage: elsewhere } = await clients.ioredis(server.url, '', onTestFinished)
   let isArmed = true
   const storage = redisStorage({
     get: (key) => client.get(key),

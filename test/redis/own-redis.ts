@@ -1,34 +1,35 @@
 import type { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
+import type { AtEnd } from '../support/children.ts'
 import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts'
 import { type Connected, onIoRedis, onNodeRedis } from '../support/shared-stores.ts'
 
 /** A Redis of this test's own, stopped with the test. */
-export async function ownRedis(options: RedisOptions = {}): Promise<RedisServer> {
+export async function ownRedis(options: RedisOptions = {}, atEnd: AtEnd = onTestFinished): Promise<RedisServer> {
   const server = await startRedis(options)
-  onTestFinished(() => server.stop())
+  atEnd(() => server.stop())
   return server
 }
 
 /** A storage of each kind of client, closed with the test. */
 export const clients = {
-  async ioredis(url: string, prefix?: string): Promise<Connected<Redis>> {
+  async ioredis(url: string, prefix?: string, atEnd: AtEnd = onTestFinished): Promise<Connected<Redis>> {
     const connected = await onIoRedis(url, prefix)
-    onTestFinished(connected.close)
+    atEnd(connected.close)
     return connected
   },
-  async 'node-redis'(url: string, prefix?: string): Promise<Connected<unknown>> {
+  async 'node-redis'(url: string, prefix?: string, atEnd: AtEnd = onTestFinished): Promise<Connected<unknown>> {
     const connected = await onNodeRedis(url, prefix)
-    onTestFinished(connected.close)
+    atEnd(connected.close)
     return connected
   },
 }
 export type Kind = keyof typeof clients
 export const kinds = Object.keys(clients) as Kind[]
 
-export async function onAdmin(server: RedisServer): Promise<Redis> {
+export async function onAdmin(server: RedisServer, atEnd: AtEnd = onTestFinished): Promise<Redis> {
   const { client, close } = await onIoRedis(server.url)
-  onTestFinished(close)
+  atEnd(close)
   return client
 }
 

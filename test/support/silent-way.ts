@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import type { AtEnd } from './children.ts'
 import { type Connection, tcpProxy } from './tcp-proxy.ts'
 
 /** A way to a server on this machine, for one test. */
@@ -10,7 +11,7 @@ export interface SilentWay {
   silenceAll(): void
 }
 
-export async function silentWay(port: number): Promise<SilentWay> {
+export async function silentWay(port: number, atEnd: AtEnd = onTestFinished): Promise<SilentWay> {
   let silent: ReadonlySet<Connection> | 'all' = new Set()
   const isSilent = (connection: Connection): boolean => silent === 'all' || silent.has(connection)
   const way = await tcpProxy({
@@ -18,7 +19,7 @@ export async function silentWay(port: number): Promise<SilentWay> {
     filter: (connection) => () => !isSilent(connection),
     closes: (connection) => !isSilent(connection),
   })
-  onTestFinished(() => way.close())
+  atEnd(() => way.close())
   return {
     port: way.port,
     silence() {

@@ -54,18 +54,10 @@ const foreign: Verdicts = {
   exchange: ['foreign', 'exchange_interrupted', false],
   refresh: ['foreign', 'temporarily_unavailable', true],
 }
-const terminal: Verdicts = {
-  exchange: ['terminal', 'grant_rejected', false],
-  refresh: ['terminal', 'grant_rejected', false],
-}
-const client: Verdicts = {
-  exchange: ['config', 'client_rejected', false],
-  refresh: ['config', 'client_rejected', false],
-}
-const address: Verdicts = {
-  exchange: ['config', 'config_invalid', false],
-  refresh: ['config', 'config_invalid', false],
-}
+const both = (verdict: Verdict): Verdicts => ({ exchange: verdict, refresh: verdict })
+const terminal = both(['terminal', 'grant_rejected', false])
+const client = both(['config', 'client_rejected', false])
+const address = both(['config', 'config_invalid', false])
 
 const json = 'application/json'
 const html = 'text/html; charset=utf-8'

@@ -10,6 +10,7 @@ import {
   Browser,
   callApi,
   clientOf,
+  clientsPath,
   errorOf,
   login,
   type Page,
@@ -28,7 +29,6 @@ beforeEach(async () => {
   ada = personOf(service, 'ada')
 })
 
-const clientsPath = '/auth/v1/clients'
 const redirectUri = 'https://new.example/callback'
 
 async function signedIn(person: Person): Promise<{ browser: Browser; page: Page }> {

@@ -11,6 +11,7 @@ import {
   Browser,
   callApi,
   clientOf,
+  clientsPath,
   consentPath,
   exchange,
   login,
@@ -63,8 +64,6 @@ const readPage = ({ status, html }: Page): Answered => ({ status, text: html })
 const readRedirect = (page: Page): Answered => {
   return { ...readPage(page), status: page.next === undefined ? page.status : 200 }
 }
-const clientsPath = '/auth/v1/clients'
-
 async function atSignIn(): Promise<{ browser: Browser; page: Page; fields: Record<string, string> }> {
   const browser = new Browser(service.fetch)
   const { email, password } = personOf(service, 'ada')

@@ -135,6 +135,7 @@ export function clientOf(service: Service, name: string): Client {
 
 export const signInPath = '/auth/v1/sign-in'
 export const consentPath = '/auth/v1/consent'
+export const clientsPath = '/auth/v1/clients'
 
 /** The authorize URL and the verifier that belongs to it. */
 export function authorizeUrl(

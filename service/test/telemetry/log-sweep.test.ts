@@ -13,6 +13,7 @@ import {
   basic,
   callApi,
   clientOf,
+  clientsPath,
   exchange,
   login,
   personOf,
@@ -21,8 +22,6 @@ import {
 } from '../support/login.ts'
 import { startedService } from '../support/processes.ts'
 import { startService } from '../support/start.ts'
-
-const clientsPath = '/auth/v1/clients'
 
 /** Every kind of traffic, good and bad, with each secret put into every place where a careless log would find it. */
 async function stir(service: Service): Promise<void> {

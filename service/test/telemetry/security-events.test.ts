@@ -9,6 +9,7 @@ import {
   basic,
   callApi,
   clientOf,
+  clientsPath,
   exchange,
   login,
   personOf,
@@ -26,8 +27,6 @@ beforeEach(async () => {
   assembly = await fresh()
   service = assembly.service
 })
-
-const clientsPath = '/auth/v1/clients'
 
 /** What was recorded while it ran. */
 async function recorded(run: () => Promise<unknown>): Promise<EventEntry[]> {
