@@ -31,7 +31,7 @@ const endConnections =
   'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
 
 // Deadlines are real time: the tests wait for them side by side.
-describe.concurrent('a database', () => {
+describe.concurrent('PostgreSQL', () => {
   test('out of reach: 503 with Retry-After, nothing consumed, and well again by itself', async ({ onTestFinished }) => {
     const { service, cut, serve } = await assembled(onTestFinished)
     await expectNothingConsumed(service, { harm: async () => cut(), mend: async () => serve() })
@@ -48,7 +48,7 @@ describe.concurrent('a database', () => {
     await expectNothingConsumed(service, { harm: () => setReadOnly('on'), mend: () => setReadOnly('off') })
   })
 
-  test('whose tables are locked: 503 with Retry-After, nothing consumed', async ({ onTestFinished }) => {
+  test('tables locked: 503 with Retry-After, nothing consumed', async ({ onTestFinished }) => {
     const { service, admin } = await assembled(onTestFinished)
     await expectNothingConsumed(service, {
       harm: async () => void (await admin.query('begin; lock table grants, authorization_codes, llm_models')),
