@@ -10,10 +10,8 @@ import { clients, ownRedis, retryable } from './own-redis.ts'
 
 failuresSuite('ioredis')
 
-test.concurrent('gone without a word: with socketTimeout ioredis serves again once the address does', async ({
-  expect,
-  onTestFinished,
-}) => {
+test.concurrent('gone without a word: with socketTimeout ioredis serves again once the address does', async (context) => {
+  const { expect, onTestFinished } = context
   const server = await ownRedis({}, onTestFinished)
   const way = await silentWay(server.port, onTestFinished)
   const client = new Redis(way.port, '127.0.0.1', { socketTimeout: 3_500 })
@@ -26,10 +24,8 @@ test.concurrent('gone without a word: with socketTimeout ioredis serves again on
   await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
 })
 
-test.concurrent('standing still while a sign-in is saved: a sign-out elsewhere is not undone', async ({
-  expect,
-  onTestFinished,
-}) => {
+test.concurrent('standing still while a sign-in is saved: a sign-out elsewhere is not undone', async (context) => {
+  const { expect, onTestFinished } = context
   const server = await ownRedis({}, onTestFinished)
   const { client, storage: elsewhere } = await clients.ioredis(server.url, '', onTestFinished)
   let isArmed = true

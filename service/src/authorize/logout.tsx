@@ -32,5 +32,7 @@ async function returnUrl(db: Db, query: Query): Promise<string | undefined> {
   const { origin, href } = new URL(sent)
   const page = pageOriginsOf(origin)
   const registered = client.redirectUris.map((uri) => registeredPageOrigin(uri, client.kind))
-  return page && registered.some((one) => one === page.origin || one === page.anyPort) ? href : undefined
+  const isRegistered = page && registered.some((one) => one === page.origin || one === page.anyPort)
+  // A blob URL and one with userinfo have the origin too.
+  return isRegistered && href.startsWith(`${origin}/`) ? href : undefined
 }

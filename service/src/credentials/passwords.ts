@@ -60,8 +60,8 @@ type PasswordScheme = 'scrypt' | 'keyed'
 export interface Passwords {
   hash(password: string): Promise<string>
   /**
-   * Compares a password with a stored hash. Without one it does the same work and returns `mismatch`, so that the time
-   * does not reveal which accounts exist. A password that is too long or too short
+   * Compares a password with a stored hash. Without one it does the work of a hash of its scheme and returns `mismatch`, so that the
+   * time does not reveal which accounts of that scheme exist. A password that is too long or too short
    * does not match. `busy` means that the line is full and nothing was compared.
    */
   verify(password: string, stored: string | undefined): Promise<'match' | 'mismatch' | 'busy'>

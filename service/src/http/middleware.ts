@@ -41,8 +41,10 @@ export function responseHeaders(service: ServiceContext, origin: string): Middle
 export function ownHosts(origin: string): Set<string> {
   const url = new URL(origin)
   const hasOtherSpellings = loopbackHosts.includes(url.hostname)
-  const suffix = url.port === '' ? '' : `:${url.port}`
-  return new Set(hasOtherSpellings ? loopbackHosts.map((host) => host + suffix) : [url.host])
+  const names = hasOtherSpellings ? loopbackHosts : [url.hostname]
+  // Some proxies write the standard port.
+  const ports = url.port === '' ? ['', url.protocol === 'https:' ? ':443' : ':80'] : [`:${url.port}`]
+  return new Set(names.flatMap((name) => ports.map((port) => name + port)))
 }
 
 interface Served {

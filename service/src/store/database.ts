@@ -240,8 +240,9 @@ export function lookupText(text: string): string {
   return text.replaceAll('\0', '\ufffd')
 }
 
-// Controls, zero-width characters, bidi marks and embeddings, byte order mark.
-const invisible = /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u
+// Variation selectors and tags choose the picture of an emoji or the form of a letter.
+const invisible =
+  /[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200c|\u200d|\p{Variation_Selector}|[\u{e0020}-\u{e007f}])\p{Default_Ignorable_Code_Point}/u
 
 // ZWNJ and ZWJ belong to the spelling of words and emoji; anywhere else they join nothing and are invisible.
 const joined =

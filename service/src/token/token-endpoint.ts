@@ -290,6 +290,8 @@ function respondWith(
 ): Response {
   const trace = c.get('trace')
   if (trace !== undefined) trace.tokenResponse = body
+  // Beside Cache-Control (RFC 6749 §5.1).
+  c.header('Pragma', 'no-cache')
   return jsonResponse(c, body, status)
 }
 

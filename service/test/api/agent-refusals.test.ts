@@ -32,11 +32,14 @@ test.each([
   expect({ status, types: detail.map(({ type }) => type) }).toEqual({ status: 422, types: ['string_invisible'] })
 })
 
-test.each(['a\tb', 'a\nb', 'a\u200bb', 'a\u202eb', 'a\ufeffb', 'a\0b'])('the name %j is 422', async (agent_name) => {
-  const { status, detail } = await create({ ...agent, agent_name })
-  expect({ status, loc: detail[0]?.loc }).toEqual({ status: 422, loc: ['body', 'agent_name'] })
-  expect(await count()).toBe(12)
-})
+test.each(['a\tb', 'a\nb', 'a\u200bb', 'a\u202eb', 'a\ufeffb', 'a\u034fb', 'a\u{e0001}b', 'a\0b'])(
+  'the name %j is 422',
+  async (agent_name) => {
+    const { status, detail } = await create({ ...agent, agent_name })
+    expect({ status, loc: detail[0]?.loc }).toEqual({ status: 422, loc: ['body', 'agent_name'] })
+    expect(await count()).toBe(12)
+  },
+)
 
 test.each([
   ['no name', { agent_name: undefined }, ['agent_name'], 'missing'],

@@ -30,6 +30,7 @@ test('behind a trusted proxy, a Host that lies gets 421, and other headers name 
   })
   expect(await statuses(service, 'evil.example')).toEqual([421, 421])
   expect(await statuses(service, 'auth.example:8443')).toEqual([421, 421])
+  expect(await statuses(service, 'auth.example:443')).toEqual([200, 421])
   const lies = {
     'x-forwarded-for': '192.0.2.1',
     'x-forwarded-proto': 'http',

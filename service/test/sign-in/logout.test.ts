@@ -57,6 +57,8 @@ test.each([
   ['a registered origin as the beginning of another', 'https://app.demo.example.evil.example/'],
   ['http in place of https', 'http://app.demo.example/'],
   ['a script', 'javascript:alert(1)'],
+  ['data of a registered origin', 'blob:https://app.demo.example/1'],
+  ['a registered origin with userinfo', 'https://ada:hidden@app.demo.example/'],
   ['no URL', '/goodbye'],
 ])('with a return address that is %s, the page says that the user is signed out', async (_, returnTo) => {
   await signIn()

@@ -67,6 +67,7 @@ function post({
 async function expectError(answer: Response, status: number, error: string): Promise<void> {
   expect({ status: answer.status, error: await errorOf(answer) }).toEqual({ status, error })
   expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(answer.headers.get('pragma')).toBe('no-cache')
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
 }
 
