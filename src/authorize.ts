@@ -78,7 +78,7 @@ export async function createLogin(
   }
   for (const name of Object.keys({ ...params }))
     if (Object.hasOwn(query, name) || reserved.includes(name)) invalid(`params cannot set ${name}`)
-  url.search = `${new URLSearchParams({ ...params, ...query })}`
+  url.search = `${new URLSearchParams(present({ ...params, ...query }))}`
   const pending = present<PendingLogin>({
     v: 1,
     state,

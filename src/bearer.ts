@@ -33,7 +33,7 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
   checkMethods('source', tokens, ['getAccessToken'])
   const names = ['baseUrl', 'origins', 'allowHttpHosts', 'fetch', 'elsewhere']
   const own = checkNames('createBearerFetch', options, names)
-  const onElsewhere = own.elsewhere === 'reject' ? forbid : undefined
+  const onElsewhere = (own.elsewhere ?? 'pass') === 'pass' ? undefined : forbid
   return bearerFetch(tokens, { targetOf: allowedTargets(own, own.allowHttpHosts), fetch: own.fetch, onElsewhere })
 }
 

@@ -148,11 +148,11 @@ export function configFrom(options: AuthConfigOptions, platform: Platform = {}):
   const { clientId, issuer, fetch: injected, onEvent } = options
   const { dialect = 'service', issuerParameter = 'optional' } = options
   const { scope = 'api.access', timeoutMs = defaultTimeoutMs } = options
-  const allowHttpHosts = Object.freeze([...(options.allowHttpHosts ?? [])])
+  const allowHttpHosts = Object.freeze([options.allowHttpHosts ?? []].flat())
   const checked = (name: string, url: unknown): string => checkServiceUrl(name, url, allowHttpHosts)
   const authUrl = checked('authUrl', options.authUrl).replace(/\/+$/, '')
   const { authorizationEndpoint = `${authUrl}/auth/v1/authorize`, tokenEndpoint = `${authUrl}/auth/v1/token` } = options
-  if (authUrl.includes('/auth/v1')) invalid('authUrl must not have the path /auth/v1, which the endpoints begin with')
+  if (!options.tokenEndpoint && authUrl.includes('/auth/v1')) invalid('authUrl must not have the path /auth/v1')
   // Printable ASCII, and in a scope no quote and no backslash.
   checkText('clientId', clientId, /^[ -~]+$/, 'printable ASCII')
   checkText('scope', scope, /^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'space-separated tokens')

@@ -4,7 +4,7 @@ import { attempt, invalid } from './internal/values.ts'
  * Returns the text unchanged if it is an https URL, or http on loopback, without fragment, user info and query. A redirect URI may
  * have a query. Outside of a browser, `httpHosts` may have http as well. Throws `config_invalid`, which does not quote the value.
  */
-export function checkServiceUrl(name: string, value: unknown, httpHosts: readonly string[] = []): string {
+export function checkServiceUrl(name: string, value: unknown, httpHosts?: readonly string[]): string {
   const text = typeof value === 'string' ? value : ''
   // Checks the text, because the parser removes white space and an empty query, fragment or user info.
   const isRedirect = name === 'redirectUri'
@@ -14,7 +14,7 @@ export function checkServiceUrl(name: string, value: unknown, httpHosts: readonl
   const mayHaveHttp = protocol === 'http:' && !isRedirect && !isBrowser()
   // No URL of a request is under such a path, because a server may read it as two.
   if (name === 'baseUrl' && /%(2f|5c)/i.test(text)) invalid('baseUrl must not have an encoded slash')
-  const secure = protocol === 'https:' || isLoopback(hostname) || (mayHaveHttp && httpHosts.includes(hostname))
+  const secure = protocol === 'https:' || isLoopback(hostname) || (mayHaveHttp && [httpHosts].flat().includes(hostname))
   if (secure && /^https?:\/\/[^/]/i.test(text) && !forbidden.test(text)) return text
   const parts = isRedirect ? 'user info' : 'user info, query'
   const hosts = mayHaveHttp ? ' or at a host of allowHttpHosts' : ''

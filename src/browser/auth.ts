@@ -91,7 +91,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   return {
     ready: () => readyAfter(login, session.ready),
     async signIn(given = {}) {
-      const { mode = 'redirect', returnTo = login.returnTo ?? location.href, params, signal } = signInOptions(given)
+      const { mode, returnTo = login.returnTo ?? location.href, params, signal } = signInOptions(given)
       if (mode === 'popup' || loginStorage === pageStorage) checkOrigin(redirectUri)
       if (mode === 'popup') {
         if (!popup) invalid('popup is missing. Set it to popupLogin()')
@@ -100,7 +100,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
         return popup.signIn({ config, name, redeem }, { params, signal }).then(login.discard)
       }
       await leaveToSignIn(login, async () => {
-        const { url, pending } = await createLogin(config, { returnTo, params, state: markedState(mode) })
+        const { url, pending } = await createLogin(config, { returnTo, params, state: markedState('redirect') })
         await countAutomatic(loginStorage, config.clock.wallMs())
         await loginRecords(loginStorage, config.clock).save(pending)
         return url.href

@@ -46,6 +46,6 @@ export async function noteSuccess(storage: TokenStorage, nowMs: number): Promise
 
 /** Returns the times of the counted logins, and that of the success after them. */
 async function read(storage: TokenStorage): Promise<[logins: string, succeededAt?: string]> {
-  const [logins = '', succeededAt = ''] = ((await storage.getItem(key)) ?? '').split('+')
+  const [logins = '', succeededAt = ''] = `${(await storage.getItem(key)) ?? ''}`.split('+')
   return [logins, succeededAt]
 }

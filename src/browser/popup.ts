@@ -3,7 +3,7 @@ import { acceptCallback } from '../callback.ts'
 import type { AuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { Grant } from '../grant.ts'
-import { abortable, sleep, withDeadline, withTimeout } from '../internal/timeouts.ts'
+import { abortable, abortedError, sleep, withDeadline, withTimeout } from '../internal/timeouts.ts'
 import { attempt, checkNames, invalid } from '../internal/values.ts'
 import { markedState } from './callback-url.ts'
 
@@ -54,6 +54,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
   let latest: AbortController | undefined
   return {
     async signIn({ config, name, redeem }, { params, signal }) {
+      if (signal?.aborted) throw abortedError()
       const login = new AbortController()
       const { signal: ended } = login
       // The constructor is missing in old browsers, and throws if the browser blocks site data.

@@ -44,6 +44,8 @@ export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageO
       await inner.setItem(key, await encrypt(secrets, key, value))
     },
     removeItem: (key) => inner.removeItem(key),
+    // A sign-out on a page depends on where its records are.
+    ...('reach' in inner && { reach: inner.reach }),
     ...(inner.withLock && { withLock: inner.withLock.bind(inner) as NonNullable<TokenStorage['withLock']> }),
   }
 }

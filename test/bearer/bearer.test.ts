@@ -39,8 +39,10 @@ describe('the header', () => {
     expect(api.calls).toMatchObject([{ input: elsewhere, authorization: null }])
     expect(api.calls[0]?.init).toBe(init)
 
-    const strict = createBearerFetch({ getAccessToken }, { baseUrl, fetch: api.fetch, elsewhere: 'reject' })
-    await expect(strict(elsewhere, init)).rejects.toMatchObject({ code: 'origin_forbidden', retryable: false })
+    for (const word of ['reject', 'a misspelling'] as 'reject'[]) {
+      const strict = createBearerFetch({ getAccessToken }, { baseUrl, fetch: api.fetch, elsewhere: word })
+      await expect(strict(elsewhere, init)).rejects.toMatchObject({ code: 'origin_forbidden', retryable: false })
+    }
     expect(api.calls).toHaveLength(1)
     expect(getAccessToken).not.toHaveBeenCalled()
   })

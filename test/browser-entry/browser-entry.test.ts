@@ -1,5 +1,6 @@
 import { createSession, memoryStorage, type TokenStorage } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, webStorage } from 'agent-auth/browser'
+import { createStorage } from 'unstorage'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callbackMode, markedState } from '../../src/browser/callback-url.ts'
 import { loginFinisher } from '../../src/browser/finish-login.ts'
@@ -227,9 +228,12 @@ describe('the count of logins without a click', () => {
     expect((await forgotten).code).toBe('storage_failed')
   })
 
-  it('starts again after a success that lasted, and not after a login that was lost at once', async () => {
+  it.each<[string, () => TokenStorage]>([
+    ['memory', memoryStorage],
+    ['unstorage, which parses texts', createStorage],
+  ])('starts again after a success that lasted, and not after one that was lost, in %s', async (_, open) => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
-    const storage = memoryStorage()
+    const storage = open()
     const loginAt = async (nowMs: number): Promise<void> => {
       await countAutomatic(storage, nowMs)
       await noteSuccess(storage, nowMs)

@@ -54,14 +54,15 @@ describe('options in plain JavaScript', () => {
   })
 
   it.each([
-    ['a page', new Event('click')],
-    ['React', { _reactName: 'onClick', preventDefault: () => {} }],
-  ])('signIn takes the event of a click handler of %s for no options', async (_, event) => {
+    ['the event of a click handler of a page', new Event('click')],
+    ['the event of a click handler of React', { _reactName: 'onClick', preventDefault: () => {} }],
+    ['a mode that does not exist', { mode: 'Redirect' }],
+  ])('signIn with %s is a login by redirect', async (_, given) => {
     vi.stubGlobal('document', {})
     vi.stubGlobal('location', { href: `${origin}/home`, origin, assign: vi.fn() })
     vi.stubGlobal('sessionStorage', { getItem: () => null, setItem: () => {}, removeItem: () => {} })
-    await signIn(event)
-    expect(location.assign).toHaveBeenCalledOnce()
+    await signIn(given)
+    expect(location.assign).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('&state=redirect.'))
     vi.unstubAllGlobals()
   })
 

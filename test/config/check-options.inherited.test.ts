@@ -5,7 +5,7 @@ import { createAgentApi } from '../../src/api/index.ts'
 import { startLogin } from '../../src/authorize.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
 import { readCallback } from '../../src/callback.ts'
-import { createAuthConfig } from '../../src/config.ts'
+import { authOptionNames as authNames, createAuthConfig } from '../../src/config.ts'
 import { exchangeCode } from '../../src/exchange.ts'
 import { pendingLogins } from '../../src/pending-logins.ts'
 import { createSession } from '../../src/session.ts'
@@ -50,24 +50,6 @@ async function outcome(call: () => unknown): Promise<unknown> {
   }
 }
 
-const authNames = [
-  'authUrl',
-  'baseUrl',
-  'clientId',
-  'clientSecret',
-  'basicEncoding',
-  'redirectUri',
-  'scope',
-  'dialect',
-  'authorizationEndpoint',
-  'tokenEndpoint',
-  'issuer',
-  'issuerParameter',
-  'fetch',
-  'timeoutMs',
-  'clock',
-  'onEvent',
-]
 const limitNames = ['timeoutMs', 'maxRetries', 'maxBytes', 'onResponse']
 
 /** A value of a kind that no option has. */

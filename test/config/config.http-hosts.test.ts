@@ -47,6 +47,11 @@ describe('allowHttpHosts', () => {
     },
   )
 
+  it('takes a text for one name, and not for a part of it', async () => {
+    const asText = { baseUrl: 'http://agent', allowHttpHosts: 'agent-service' as never }
+    expect(await failure(() => createBearerFetch('token', asText))).toMatchObject(invalid)
+  })
+
   it('does not count for the redirect URI, which the browser of the user loads', async () => {
     const options = { ...optionsWith(), redirectUri: 'http://agent-service/auth/callback', allowHttpHosts }
     expect(await failure(() => createAuthConfig(options))).toMatchObject({

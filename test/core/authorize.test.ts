@@ -170,8 +170,11 @@ describe('the authorize request', () => {
     expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining(name) })
   })
 
-  it('other params go along', async () => {
-    const { url } = await startLogin(configWith(), { params: { prompt: 'login', ui_locales: 'de fr' } })
+  it('other params go along, unless they are undefined', async () => {
+    const { url } = await startLogin(configWith(), {
+      params: { prompt: 'login', ui_locales: 'de fr', login_hint: undefined as never },
+    })
+    expect(url.searchParams.has('login_hint')).toBe(false)
     expect(url.searchParams.get('prompt')).toBe('login')
     expect(url.searchParams.get('ui_locales')).toBe('de fr')
   })

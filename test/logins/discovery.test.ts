@@ -4,13 +4,20 @@ import { type DiscoverOptions, discover } from 'agent-auth/discovery'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AppBrowser, guard } from '../support/backend-rig.ts'
 import { type StandardProvider, startStandardProvider } from '../support/standard-provider.ts'
-import { failure } from '../support/token-flow.ts'
+import { configWith, failure } from '../support/token-flow.ts'
 
 let provider: StandardProvider
 beforeAll(async () => {
   provider = await startStandardProvider()
 })
 afterAll(() => provider.close())
+
+it('an issuer below /auth/v1, where the service has its own endpoints, gives options for a config', async () => {
+  const issuer = 'https://project.example.com/auth/v1'
+  const endpoints = { authorization_endpoint: `${issuer}/oauth`, token_endpoint: `${issuer}/token` }
+  const { server } = await discover(issuer, { fetch: async () => Response.json({ issuer, ...endpoints }) })
+  expect(configWith({ ...server }).tokenEndpoint).toBe(endpoints.token_endpoint)
+})
 
 it('a backend with the metadata of a certified provider logs in, refreshes, and revokes at the logout', async () => {
   const { server, revocationEndpoint } = await discover(provider.issuer)

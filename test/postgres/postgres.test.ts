@@ -125,8 +125,7 @@ describe.concurrent('PostgreSQL that fails', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('crashed: the token at hand serves, then a retryable error; back by itself after recovery', async (context) => {
-    const { expect, onTestFinished } = context
+  test('crashed: the token at hand, a retryable error, then back by itself', async ({ expect, onTestFinished }) => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
     // What was confirmed must be there after the crash, which the servers of tests do not promise by themselves.
@@ -201,8 +200,7 @@ describe.concurrent('PostgreSQL that fails', () => {
     expect(await storage.withLock('name', async () => 'ran', { signal: AbortSignal.timeout(6_000) })).toBe('ran')
   })
 
-  test('gone without a word: with query_timeout the pool serves again once the address does', async (context) => {
-    const { expect, onTestFinished } = context
+  test('gone without a word: with query_timeout the pool serves again', async ({ expect, onTestFinished }) => {
     const url = new URL(database.url)
     const way = await silentWay(Number(url.port), onTestFinished)
     url.port = String(way.port)

@@ -10,8 +10,7 @@ import { clients, ownRedis, retryable } from './own-redis.ts'
 
 failuresSuite('ioredis')
 
-test.concurrent('gone without a word: with socketTimeout ioredis serves again once the address does', async (context) => {
-  const { expect, onTestFinished } = context
+test.concurrent('gone without a word: with socketTimeout ioredis serves again', async ({ expect, onTestFinished }) => {
   const server = await ownRedis({}, onTestFinished)
   const way = await silentWay(server.port, onTestFinished)
   const client = new Redis(way.port, '127.0.0.1', { socketTimeout: 3_500 })
@@ -24,8 +23,7 @@ test.concurrent('gone without a word: with socketTimeout ioredis serves again on
   await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
 })
 
-test.concurrent('standing still while a sign-in is saved: a sign-out elsewhere is not undone', async (context) => {
-  const { expect, onTestFinished } = context
+test.concurrent('a sign-in that is saved late undoes no sign-out elsewhere', async ({ expect, onTestFinished }) => {
   const server = await ownRedis({}, onTestFinished)
   const { client, storage: elsewhere } = await clients.ioredis(server.url, '', onTestFinished)
   let isArmed = true

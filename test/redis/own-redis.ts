@@ -11,19 +11,18 @@ export async function ownRedis(options: RedisOptions = {}, atEnd: AtEnd = onTest
   return server
 }
 
-/** A storage of each kind of client, closed with the test. */
-export const clients = {
-  async ioredis(url: string, prefix?: string, atEnd: AtEnd = onTestFinished): Promise<Connected<Redis>> {
-    const connected = await onIoRedis(url, prefix)
+type Connect<Client> = (url: string, prefix?: string) => Promise<Connected<Client>>
+
+function closing<Client>(connect: Connect<Client>) {
+  return async (url: string, prefix?: string, atEnd: AtEnd = onTestFinished): Promise<Connected<Client>> => {
+    const connected = await connect(url, prefix)
     atEnd(connected.close)
     return connected
-  },
-  async 'node-redis'(url: string, prefix?: string, atEnd: AtEnd = onTestFinished): Promise<Connected<unknown>> {
-    const connected = await onNodeRedis(url, prefix)
-    atEnd(connected.close)
-    return connected
-  },
+  }
 }
+
+/** A storage of each kind of client, closed with the test. */
+export const clients = { ioredis: closing(onIoRedis), 'node-redis': closing(onNodeRedis) }
 export type Kind = keyof typeof clients
 export const kinds = Object.keys(clients) as Kind[]
 

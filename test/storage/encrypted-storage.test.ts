@@ -32,6 +32,11 @@ async function sealed(value = secret('record')) {
 }
 
 describe('what is stored', () => {
+  test('has the reach of the storage inside, so that a sign-out gets to other tabs', () => {
+    const inner = { ...memoryStorage(), reach: 'tab' }
+    expect(encryptedStorage(inner, { keys: [newKey('a')] })).toMatchObject({ reach: 'tab' })
+  })
+
   test('is a JWE of AES-256-GCM whose header names key and place, without a trace of the value', async () => {
     const { text, value, parts } = await sealed()
     expect(JSON.parse(new TextDecoder().decode(base64url.decode(parts[0] ?? '')))).toEqual({

@@ -2,12 +2,7 @@ import type { FreshDatabase } from './postgres-server.ts'
 import { createDatabase } from './postgres-server.ts'
 import { serverUrl } from './servers-client.ts'
 
-/** The URL of the run's own PostgreSQL; the first who asks starts it. */
-export function postgresUrl(): Promise<string> {
-  return serverUrl('postgres')
-}
-
 /** An empty database on the run's own PostgreSQL, for one test or one file; drop it afterwards. */
 export async function freshDatabase(): Promise<FreshDatabase> {
-  return createDatabase(await postgresUrl())
+  return createDatabase(await serverUrl('postgres'))
 }
