@@ -3,7 +3,7 @@ import { discover } from 'agent-auth/discovery'
 import { redisStorage } from 'agent-auth/redis'
 import { Redis } from 'ioredis'
 
-const { server, revocationEndpoint } = await discover('https://login.example.com/realms/demo')
+const { server, revocationEndpoint } = await discover('https://login.example.com')
 
 export const backend: Backend = createBackend({
   ...server,

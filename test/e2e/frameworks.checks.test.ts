@@ -19,8 +19,8 @@ describe.concurrent('the tests of examples/frameworks/vue, as the page on tests 
   }
 
   test('Vue Test Utils', async ({ expect }) => {
-    const { stdout } = await run(`${root}node_modules/vitest/vitest.mjs`, 'run', 'App.test.ts')
-    expect(stdout).toContain('1 passed')
+    const { stdout } = await run(`${root}node_modules/vitest/vitest.mjs`, 'run', 'App.test.ts', 'models.test.ts')
+    expect(stdout).toContain('2 passed')
   })
 
   test('a Vite server as a fixture of Playwright', async ({ expect, onTestFinished }) => {
