@@ -18,7 +18,7 @@ const snippet = (path: string): string => read(path).replace(/^\/\*\* @jsxImport
 test.each([
   'examples/frameworks/clients.ts',
   'examples/frameworks/vue/App.test.ts',
-  'examples/frameworks/vue/models.test.ts',
+  'examples/frameworks/models.test.ts',
   'examples/frameworks/vue/models.spec.ts',
   ...['docs/snippets', 'examples/node-backend/adapters'].flatMap((folder) =>
     readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })

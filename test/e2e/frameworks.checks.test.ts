@@ -12,15 +12,18 @@ import { findChromium, findHeadlessShell } from '../support/chromium.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = `${root}examples/frameworks/`
 
-describe.concurrent('the tests of examples/frameworks/vue, as the page on tests shows them, pass with', () => {
+describe.concurrent('the tests of examples/frameworks, as the page on tests shows them, pass with', () => {
   const run = (...args: string[]) => {
     const env = { PATH: process.env.PATH, CHROMIUM: findHeadlessShell() ?? findChromium() }
     return promisify(execFile)(process.execPath, args, { cwd: `${folder}vue`, env })
   }
 
-  test('Vue Test Utils', async ({ expect }) => {
-    const { stdout } = await run(`${root}node_modules/vitest/vitest.mjs`, 'run', 'App.test.ts', 'models.test.ts')
-    expect(stdout).toContain('2 passed')
+  test.for([
+    ['.', 'App.test.ts'],
+    ['..', 'models.test.ts'],
+  ] as const)('Vitest in %s: %s', async ([where, file], { expect }) => {
+    const { stdout } = await run(`${root}node_modules/vitest/vitest.mjs`, 'run', '--dir', where, file)
+    expect(stdout).toContain('1 passed')
   })
 
   test('a Vite server as a fixture of Playwright', async ({ expect, onTestFinished }) => {
