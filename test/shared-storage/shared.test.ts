@@ -110,7 +110,7 @@ for (const [kind, pair] of Object.entries(pairs))
         stepsLeft = Number.POSITIVE_INFINITY
         expect(waiting).toHaveLength(1)
         waiting[0]?.()
-        // Later than whatever still follows on the same connection.
+        // After all that still follows on the same connection.
         for (let read = 0; read < 10; read++) expect(await delayed.getItem(name)).toBe('new')
         await delayed.removeItem(name)
         expect(await direct.getItem(name)).toBeNull()
