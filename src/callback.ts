@@ -44,10 +44,9 @@ export function acceptCallback(pending: PendingLogin | null | undefined, url: st
   const accepted = validated(login, parameters)
   // A time that is no number counts as too late.
   if (!(nowMs - login.createdAtMs <= maxLoginMs))
-    throw new AgentAuthError(
-      'flow_expired',
-      `The login took more than ${maxLoginMs / 60_000} minutes. Start the login again.`,
-    )
+    throw new AgentAuthError('flow_expired', 'The login took too long. Start the login again.', {
+      details: present<AgentAuthErrorDetails>({ returnTo: login.returnTo }),
+    })
   const code = parameters.get('code') ?? ''
   if (accepted ? !code || code.length > maxCodeLength : code) malformed('has no usable code, or a code and an error')
   if (!accepted) throw refusal(login, parameters)

@@ -476,6 +476,11 @@ describe('a confidential client', () => {
   test('a secret file that is gone or empty is named, and does not keep the user from a logout', async () => {
     const { flags, clientSecret, secretFile } = await confidential()
     const user = machine()
+    // As a shell passes the output of a program, which can be read once.
+    const pipe = `${secretFile}.pipe`
+    spawn('/bin/sh', ['-c', 'mkfifo -m 600 "$1" && cat "$0" > "$1"', secretFile, pipe])
+    await expect.poll(() => existsSync(pipe)).toBe(true)
+    expect(await user.run('login', ...flags, '--client-secret-file', pipe)).toMatchObject({ code: 0, err: '' })
     expect((await user.run('login', ...flags, '--client-secret-file', secretFile)).code).toBe(0)
     writeFileSync(secretFile, '\n')
     expect(await user.run('token')).toMatchObject({ code: 2, err: expect.stringContaining('is empty') })

@@ -27,11 +27,11 @@ export interface Range {
 export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: Range): AllRows<Row> {
   const { limit, offset, maxRows } = range
   if (!(limit >= 1 && offset >= 0 && maxRows >= 1)) invalid('limit and maxRows must be at least 1, offset at least 0')
-  let first: Promise<Found<Row>> | undefined
+  let first: Found<Row> | undefined
   return {
     async total() {
-      first ??= load({ limit: Math.min(limit, maxRows), offset })
-      return (await first).count
+      first ??= await load({ limit: Math.min(limit, maxRows), offset })
+      return first.count
     },
     [Symbol.asyncIterator]() {
       const begun = first
@@ -44,14 +44,14 @@ export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: 
 async function* eachRow<Row extends { id: number }>(
   load: LoadPage<Row>,
   { limit, offset, maxRows, signal }: Range,
-  begun: Promise<Found<Row>> | undefined,
+  begun: Found<Row> | undefined,
 ): AsyncGenerator<Row, void, undefined> {
   let page = begun
   let firstId: number | undefined
   let at = offset
   for (let left = maxRows; left > 0; ) {
     const asked = Math.min(limit, left)
-    const { items, count } = await (page ?? load({ limit: asked, offset: at }))
+    const { items, count } = page ?? (await load({ limit: asked, offset: at }))
     page = undefined
     if (firstId !== undefined && items[0]?.id === firstId)
       throw new AgentApiError('response_invalid', 'The API sent the same rows for each offset.')

@@ -26,10 +26,8 @@ export function isSameOrigin({ headers }: { readonly headers: HeaderReader }, or
 
 /** Returns whether a browser loads the page in advance, which must start or finish no login. */
 export function isPrefetch({ headers }: Request): boolean {
-  const purposes = [headers.get('sec-purpose'), headers.get('purpose'), headers.get('x-moz'), headers.get('x-purpose')]
-  return (
-    headers.has('next-router-prefetch') || purposes.some((purpose) => /prefetch|prerender|preview/i.test(purpose ?? ''))
-  )
+  const purposes = ['sec-purpose', 'purpose', 'x-moz', 'x-purpose'].map((name) => headers.get(name) ?? '')
+  return headers.has('next-router-prefetch') || /prefetch|prerender|preview/i.test(purposes.join(' '))
 }
 
 /** Returns whether a request loads a page in a window. Browsers that send no Fetch Metadata pass. */

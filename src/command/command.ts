@@ -54,20 +54,22 @@ async function complain(error: unknown): Promise<number> {
     process.stderr.write('agent-auth: an unexpected error occurred\n')
     return 1
   }
-  const { code, message, retryable } = error
+  const { code, message, retryable, details } = error
   process.stderr.write(`agent-auth: ${code === 'aborted' ? 'Cancelled.' : escaped(inTerminal(message))} (${code})\n`)
   if (code === 'storage_failed') process.stderr.write(`${(await import('./profile.ts')).whereStorage(process.env)}\n`)
   if (code === 'config_invalid') return 2
   if (code === 'login_required' || code === 'session_ended') return 3
   if (code === 'aborted') return 130
-  // After a login that was not finished, the user has to do something.
-  return retryable && code !== 'timeout' ? 4 : 1
+  // After a login that was not finished, the user has to do something. Only the timeout of a request has details.
+  return retryable && (code !== 'timeout' || details) ? 4 : 1
 }
 
 /** Returns a message of the library with what a user of the command does, and without options that the command lacks. */
 function inTerminal(message: string): string {
   return message
     .replace('Start a login.', 'Run agent-auth login.')
+    .replace('Offer the sign-in again.', 'Run agent-auth login again.')
+    .replace('the option ports', '--ports')
     .replace(' or at a host of allowHttpHosts', '')
     .replace(/If no browser opened, .*/, 'Run agent-auth login again, with --timeout 600 or --no-browser.')
 }

@@ -32,7 +32,7 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
   })
   const replaced = await replacedProfile(storage, profile, config)
   await session.signIn(tokens)
-  const { status, expiresAtMs } = await profileOf(storage, profile, settings).session.ready()
+  const { status, expiresAtMs } = await profileOf(storage, profile, settings, 'without secret').session.ready()
   // A record of a newer version stays, and the session is in memory only.
   if (status !== 'signed-in')
     throw new AgentAuthError(

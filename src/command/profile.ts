@@ -65,9 +65,9 @@ export async function chooseSettings(storage: TokenStorage, name: string, flags:
   const givenPorts = portsIn(flags.ports)
   const saved = await readSettings(storage, name)
   const { env } = process
-  const authUrl = flags['auth-url'] ?? env.AGENT_AUTH_URL ?? saved?.authUrl ?? ''
-  const clientId = flags['client-id'] ?? env.AGENT_PUBLIC_CLIENT_ID ?? saved?.clientId ?? ''
-  const baseUrl = flags['base-url'] ?? env.AGENT_BASE_URL ?? saved?.baseUrl ?? ''
+  const authUrl = flags['auth-url'] ?? (env.AGENT_AUTH_URL || saved?.authUrl || '')
+  const clientId = flags['client-id'] ?? (env.AGENT_PUBLIC_CLIENT_ID || saved?.clientId || '')
+  const baseUrl = flags['base-url'] ?? (env.AGENT_BASE_URL || saved?.baseUrl || '')
   const required = [
     [authUrl, '--auth-url or AGENT_AUTH_URL'],
     [baseUrl, '--base-url or AGENT_BASE_URL'],
@@ -77,7 +77,7 @@ export async function chooseSettings(storage: TokenStorage, name: string, flags:
   if (missing.length > 0) invalid(`set ${missing.join(', ')}. A .env file is read only by node --env-file`)
   checkApiUrl(baseUrl)
   // A secret must not reach another service or client.
-  const isSame = authUrl === saved?.authUrl && clientId === saved.clientId
+  const isSame = saved && withoutSlash(authUrl) === withoutSlash(saved.authUrl) && clientId === saved.clientId
   const given = flags['client-secret-file']
   const clientSecretFile = given === undefined ? (isSame ? saved.clientSecretFile : undefined) : resolve(given)
   if (clientSecretFile !== undefined) warnOfOpenSecret(clientSecretFile)
@@ -153,7 +153,6 @@ export function profileOf(
  */
 export function readClientSecret({ authUrl, clientId, clientSecretFile }: Settings, env: NodeJS.ProcessEnv) {
   if (clientSecretFile !== undefined) return secretIn(clientSecretFile)
-  const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
   // A profile of another service, such as one for tests, may have the same client id.
   const isItsService = !env.AGENT_AUTH_URL || withoutSlash(authUrl) === withoutSlash(env.AGENT_AUTH_URL)
   return clientId === env.AGENT_CLIENT_ID && isItsService ? env.AGENT_CLIENT_SECRET : undefined
@@ -183,4 +182,8 @@ async function readSettings(storage: TokenStorage, name: string): Promise<Settin
 
 function keyOf(name: string): string {
   return `agent-auth:profile:${name}`
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '')
 }

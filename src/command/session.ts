@@ -52,7 +52,10 @@ export async function logout({ profile, flags }: CommandLine): Promise<Result> {
   if (flags['at-service']) {
     const { href } = urlOfSessionEnd(config)
     const show = () => process.stderr.write(`Open this URL in a browser to sign out there:\n\n  ${href}\n`)
-    await Promise.race([openBrowser(href).catch(show), sleep(openerWaitMs)])
+    const waiting = new AbortController()
+    const opened = openBrowser(href).catch(show)
+    void opened.finally(() => waiting.abort())
+    await sleep(openerWaitMs, waiting.signal).catch(() => {})
   }
   return { exitCode: 0, text: `${profile}: signed out`, json: { profile, status: 'signed-out' } }
 }

@@ -18,7 +18,7 @@ export interface AuthView {
   readonly state: BackendClientState
   /** What the access token says about its user, for display and never for a decision about access. As `claims` of a session. */
   readonly claims: TokenClaims | undefined
-  /** The error of the login that this page finished, or of the storage. Undefined as soon as a user is signed in. */
+  /** The error of the login that this page finished, until a user is signed in, or of a session that could not be read, until it was. */
   readonly error: unknown
 }
 
@@ -39,6 +39,8 @@ export const loadingView: AuthView = { state: { status: 'loading' }, claims: und
 /** How `ready()` has ended. */
 interface StartResult {
   readonly error?: unknown
+  /** The status in which the error leaves the page. It is `loading` if the session could not be read. */
+  readonly status?: AuthView['state']['status']
 }
 
 /** Creates a store of the user. `caller` is the name of the function whose argument `auth` is. Throws `config_invalid`. */
@@ -52,7 +54,7 @@ export function createAuthStore(auth: PageAuth, caller: string): AuthStore {
   function getSnapshot(): AuthView {
     if (!globalThis.document) return loadingView
     const current = session.state
-    if (end && current.status === 'signed-in') end = {}
+    if (end?.status && (current.status === 'signed-in' || end.status !== current.status)) end = {}
     // A component that signs in a signed-out user by itself must first learn whether a login has just failed.
     const state = !end && current.status === 'signed-out' ? loadingView.state : current
     if (view.state !== state || view.error !== end?.error) view = { state, claims: state.claims, error: end?.error }
@@ -70,7 +72,7 @@ export function createAuthStore(auth: PageAuth, caller: string): AuthStore {
       const unsubscribe = session.subscribe(show)
       ready ??= auth.ready().then(
         () => ({}),
-        (error: unknown) => ({ error }),
+        (error: unknown) => ({ error, status: session.state.status }),
       )
       void ready.then((result) => {
         end ??= result

@@ -104,15 +104,19 @@ describe('pages', () => {
     expect(await failure(() => api.parentAgents.searchAll(search, options))).toMatchObject({ code: 'config_invalid' })
   })
 
-  it('total is the count of the first page, which the iteration then uses', async () => {
+  it('total is the count of the first page, which the iteration then uses, and is asked for again after a failure', async () => {
     const agents = table(300)
-    const rows = agents.api.parentAgents.searchAll()
+    agents.before = (page) => {
+      if (page === 0) throw new TypeError('fetch failed')
+    }
+    const rows = agents.api.parentAgents.searchAll({}, { maxRetries: 0 })
+    expect(await apiFailure(rows.total())).toMatchObject({ retryable: true })
+    delete agents.before
     expect({ first: await rows.total(), second: await rows.total() }).toEqual({ first: 300, second: 300 })
-    expect(offsets(agents)).toEqual([0])
     expect(await idsOf(rows)).toEqual(upTo(300))
-    expect(offsets(agents)).toEqual([0, 250])
+    expect(offsets(agents)).toEqual([0, 0, 250])
     expect(await idsOf(rows)).toEqual(upTo(300))
-    expect(offsets(agents)).toEqual([0, 250, 0, 250])
+    expect(offsets(agents)).toEqual([0, 0, 250, 0, 250])
   })
 
   it('maxRows ends the iteration and asks for no more rows than that', async () => {

@@ -1,14 +1,12 @@
 // A backend on node:http, Express and Fastify.
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Backend } from 'agent-auth/backend'
 import { toFastifyPlugin, toNodeHandler } from 'agent-auth/backend/node'
 import express from 'express'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard } from '../support/backend-rig.ts'
-import { rigOf } from '../support/rig-of.ts'
+import { portOf, rigOf } from '../support/rig-of.ts'
 
 const path = '/api/items'
 
@@ -31,14 +29,9 @@ async function mounted(mount: (backend: Backend) => Server | Promise<Server>): P
     api: async (request) => Response.json({ got: await request.text() }),
   })
   const server = await mount(rig.backend)
-  if (!server.listening) await once(server, 'listening')
-  closing.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const port = await portOf(server)
   const person = rig.browser()
   await person.logIn()
-  const { port } = server.address() as AddressInfo
   const send = (target: string, init: RequestInit = {}): Promise<Response> => {
     const headers = { ...guard, cookie: person.cookieHeader(), ...(init.headers as object) }
     return fetch(`http://127.0.0.1:${port}${target}`, { redirect: 'manual', ...init, headers })
@@ -120,14 +113,20 @@ describe('toNodeHandler', () => {
     })
   })
 
-  test('under a mount path of Express serves the path as the browser sent it', async () => {
+  test('under a mount path of Express serves the path as the browser sent it, and keeps cookies that the app set before', async () => {
     const { send } = await mounted((backend) =>
-      express().use('/auth', toNodeHandler(backend)).use('/api', toNodeHandler(backend)).listen(0, '127.0.0.1'),
+      express()
+        .use((_, response, next) => next(void response.cookie('a', '1')))
+        .use('/auth', toNodeHandler(backend))
+        .use('/api', toNodeHandler(backend))
+        .listen(0, '127.0.0.1'),
     )
     expect(await (await send('/auth/session')).json()).toMatchObject({ status: 'signed-in' })
     expect(await (await send(`${path}/7`)).json()).toEqual({ got: '' })
     expect((await send(`/api${path}/7`)).status).toBe(404)
     expect((await send('/auth/auth/session')).status).toBe(404)
+    const cookies = (await send('/auth/logout', { method: 'POST' })).headers.getSetCookie()
+    expect(cookies.map((line) => line.split('=')[0])).toEqual(['agent-auth-3000', 'a'])
   })
 
   test('takes two backends of one app, each with its own path', async () => {

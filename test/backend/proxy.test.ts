@@ -81,10 +81,7 @@ describe('which requests go through', () => {
   test.each([
     ['a full-width slash', '/api/items/%EF%BC%8F..%EF%BC%8Fadmin'],
     ['full-width dots', '/api/items/%EF%BC%8E%EF%BC%8E'],
-    ['one dot leaders', '/api/items/%E2%80%A4%E2%80%A4'],
-    ['a two dot leader', '/api/items/%E2%80%A5'],
     ['dots before a blank, which some servers cut off', '/api/items/..%20'],
-    ['a dot before a no-break space', '/api/items/.%C2%A0'],
     ['a full-width percent sign', '/api/items/%EF%BC%852e%EF%BC%852e'],
     ['a full-width question mark', '/api/items/7%EF%BC%9Fadmin=1'],
     ['account of, which holds a slash', '/api/items/%E2%84%80'],

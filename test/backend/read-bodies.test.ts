@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Backend } from 'agent-auth/backend'
 import { toNodeHandler } from 'agent-auth/backend/node'
@@ -9,6 +7,7 @@ import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, backendRig, guard, statusAndCode } from '../support/backend-rig.ts'
+import { portOf } from '../support/rig-of.ts'
 
 // Frameworks on real ports that read or replace a request's body before the backend gets it.
 
@@ -39,14 +38,10 @@ async function started(make: (backend: Backend) => Server | Promise<Server>): Pr
   })
   closing.push(() => rig.close())
   const server = await make(rig.backend)
-  if (!server.listening) await once(server, 'listening')
-  closing.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const port = await portOf(server)
   const person = rig.browser()
   await person.logIn()
-  return { port: (server.address() as AddressInfo).port, server, rig, person, seen }
+  return { port, server, rig, person, seen }
 }
 
 const frameworks: Record<string, (backend: Backend) => Server | Promise<Server>> = {

@@ -126,7 +126,8 @@ describe('whose callback it is', () => {
     expect(read(600_000)()).toHaveProperty('returnTo')
     expect(await failure(read(601_000))).toMatchObject({
       code: 'flow_expired',
-      message: 'The login took more than 10 minutes. Start the login again.',
+      message: 'The login took too long. Start the login again.',
+      details: { returnTo: pending.returnTo },
     })
   })
 

@@ -12,6 +12,7 @@ import {
   failure,
   grantFor,
   json,
+  privateSettings,
   redirectUri,
   scriptedFetch,
   tokenUrl,
@@ -34,11 +35,7 @@ describe('the request', () => {
     expect(calls[0]).toMatchObject({
       url: `${tokenUrl}?grant_type=authorization_code`,
       init: {
-        method: 'POST',
-        credentials: 'omit',
-        cache: 'no-store',
-        redirect: 'manual',
-        referrerPolicy: 'no-referrer',
+        ...privateSettings,
         headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
       },
     })

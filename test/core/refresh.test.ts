@@ -2,7 +2,15 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { refreshTokens } from '../../src/token-endpoint.ts'
 import { secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
-import { configWith, failure, json, scriptedFetch, tokensWith, tokenUrl } from '../support/token-flow.ts'
+import {
+  configWith,
+  failure,
+  json,
+  privateSettings,
+  scriptedFetch,
+  tokensWith,
+  tokenUrl,
+} from '../support/token-flow.ts'
 
 afterEach(() => vi.useRealTimers())
 
@@ -12,13 +20,7 @@ describe('the request', () => {
     await refreshTokens(configWith({ fetch }), tokensWith())
     expect(calls[0]).toMatchObject({
       url: `${tokenUrl}?grant_type=refresh_token`,
-      init: {
-        method: 'POST',
-        credentials: 'omit',
-        cache: 'no-store',
-        redirect: 'manual',
-        referrerPolicy: 'no-referrer',
-      },
+      init: privateSettings,
     })
     expect(Object.keys(calls[0]?.init.headers ?? {}).sort()).toEqual(['accept', 'content-type'])
   })

@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
 
 import { AgentAuthError } from 'agent-auth'
+import { createBackendClient } from 'agent-auth/backend/client'
 import { type BrowserAuth, createBrowserAuth } from 'agent-auth/browser'
-import { authStore } from 'agent-auth/svelte'
+import { authStore, type PageAuth } from 'agent-auth/svelte'
 import { authPlugin, useAuth } from 'agent-auth/vue'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createApp, createSSRApp, h } from 'vue'
@@ -22,7 +23,7 @@ const root = {
   },
 }
 
-const bindings: Record<string, (auth: BrowserAuth) => Shown> = {
+const bindings: Record<string, (auth: PageAuth) => Shown> = {
   vue(auth) {
     const element = document.createElement('main')
     const app = createApp(root).use(authPlugin(auth))
@@ -68,7 +69,7 @@ function signIn(auth: BrowserAuth, subject: string): Promise<void> {
 afterEach(() => void vi.unstubAllGlobals())
 
 describe.each(Object.keys(bindings))('agent-auth/%s', (name) => {
-  const show = (auth: BrowserAuth): Shown => bindings[name]?.(auth) ?? { text: () => undefined, unmount() {} }
+  const show = (auth: PageAuth): Shown => bindings[name]?.(auth) ?? { text: () => undefined, unmount() {} }
 
   it('shows each user with the claims, and after the unmount nothing more', async () => {
     const auth = authWith()
@@ -102,6 +103,19 @@ describe.each(Object.keys(bindings))('agent-auth/%s', (name) => {
     await expect.poll(shown.text).toBe('signed-in ada')
     await auth.signOut()
     await expect.poll(shown.text).toBe('signed-out')
+    shown.unmount()
+  })
+
+  it('shows why a session could not be read until it was', async () => {
+    let answer = (): Response => new Response('', { status: 502 })
+    vi.stubGlobal('fetch', async () => answer())
+    const client = createBackendClient()
+    onTestFinished(client.close)
+    const shown = show(client)
+    await expect.poll(shown.text).toBe('loading temporarily_unavailable')
+    answer = () => Response.json({ status: 'signed-out' })
+    await client.ready()
+    expect(shown.text()).toBe('signed-out')
     shown.unmount()
   })
 })

@@ -31,6 +31,13 @@ function leaseTable(time: VirtualTime): LeaseTable & { owner: string; endsMs: nu
   return table
 }
 
+async function kept() {
+  const time = virtualTime()
+  const table = leaseTable(time)
+  await takeLease(table, lease, undefined)
+  return { time, table, stop: keepLease(table, lease) }
+}
+
 describe('taking a lease', () => {
   test('waits until it is free, asking at least every 375 ms and not all the time', async () => {
     const time = virtualTime()
@@ -69,10 +76,7 @@ describe('taking a lease', () => {
 
 describe('keeping a lease', () => {
   test('renews it every 2 s for as long as the turn lasts, and no longer', async () => {
-    const time = virtualTime()
-    const table = leaseTable(time)
-    await takeLease(table, lease, undefined)
-    const stop = keepLease(table, lease)
+    const { time, table, stop } = await kept()
     for (let second = 1; second <= 30; second++) {
       await time.pass(1_000)
       expect(table.endsMs - time.nowMs()).toBeGreaterThanOrEqual(6_000)
@@ -85,10 +89,7 @@ describe('keeping a lease', () => {
   })
 
   test('stops when it was lost, without taking it back', async () => {
-    const time = virtualTime()
-    const table = leaseTable(time)
-    await takeLease(table, lease, undefined)
-    keepLease(table, lease)
+    const { time, table } = await kept()
     await time.pass(3_000)
     table.owner = 'another'
     await time.pass(60_000)
@@ -97,10 +98,7 @@ describe('keeping a lease', () => {
   })
 
   test('a turn that never ends keeps its lease for 98 s at most', async () => {
-    const time = virtualTime()
-    const table = leaseTable(time)
-    await takeLease(table, lease, undefined)
-    keepLease(table, lease)
+    const { time, table } = await kept()
     await time.pass(200_000)
     expect(table.endsMs).toBe(98_000)
     expect(time.pendingTimers).toBe(0)

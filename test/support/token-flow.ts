@@ -11,6 +11,15 @@ export const authUrl = 'https://auth.example.com'
 export const tokenUrl: string = `${authUrl}/auth/v1/token`
 export const redirectUri = 'https://app.example.com/callback'
 
+/** What each request to the token endpoint has. */
+export const privateSettings = {
+  method: 'POST',
+  credentials: 'omit',
+  cache: 'no-store',
+  redirect: 'manual',
+  referrerPolicy: 'no-referrer',
+}
+
 /** Complete options of a public client, with a clock that stands still. */
 export function optionsWith(overrides: Partial<AuthConfigOptions> = {}): AuthConfigOptions {
   const base = { authUrl, baseUrl: 'https://api.example.com', clientId: 'app', redirectUri, clock: testClock() }

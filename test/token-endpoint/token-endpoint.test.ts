@@ -38,22 +38,13 @@ interface Verdicts {
 }
 
 /** A code is spent once it was sent, so only a refresh is ever worth repeating. */
-const busy: Verdicts = {
-  exchange: ['busy', 'exchange_interrupted', false],
-  refresh: ['busy', 'temporarily_unavailable', true],
+const repeatable = (outcome: Verdict[0], code: Verdict[1]): Verdicts => {
+  return { exchange: [outcome, 'exchange_interrupted', false], refresh: [outcome, code, true] }
 }
-const broken: Verdicts = {
-  exchange: ['ambiguous', 'exchange_interrupted', false],
-  refresh: ['ambiguous', 'temporarily_unavailable', true],
-}
-const unusable: Verdicts = {
-  exchange: ['ambiguous', 'exchange_interrupted', false],
-  refresh: ['ambiguous', 'response_invalid', true],
-}
-const foreign: Verdicts = {
-  exchange: ['foreign', 'exchange_interrupted', false],
-  refresh: ['foreign', 'temporarily_unavailable', true],
-}
+const busy = repeatable('busy', 'temporarily_unavailable')
+const broken = repeatable('ambiguous', 'temporarily_unavailable')
+const unusable = repeatable('ambiguous', 'response_invalid')
+const foreign = repeatable('foreign', 'temporarily_unavailable')
 const both = (verdict: Verdict): Verdicts => ({ exchange: verdict, refresh: verdict })
 const terminal = both(['terminal', 'grant_rejected', false])
 const client = both(['config', 'client_rejected', false])

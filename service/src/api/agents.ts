@@ -21,7 +21,7 @@ interface TypeFields {
 
 /** Returns whether both fields are there and name different types. */
 export function isTwoTypes({ parent_agent_type: type, parent_agent_type_key: key }: TypeFields): boolean {
-  return Boolean(type && key) && keyOf(type ?? '') !== key?.normalize('NFC')
+  return Boolean(type && key) && keyOf(type ?? '') !== keyOf(key ?? '')
 }
 
 /** Returns the type and its key, of which one may be missing. Any type is accepted. */

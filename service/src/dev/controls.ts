@@ -4,7 +4,7 @@ import type { ServiceContext } from '../context.ts'
 import { randomToken } from '../credentials/tokens.ts'
 import { firstNames, problemText, strict } from '../issue-text.ts'
 import { lifetimes, toolLimits } from '../limits.ts'
-import { fillDatabase } from '../seed/fill-database.ts'
+import { fillDatabase, requireDemoData } from '../seed/fill-database.ts'
 import type { World } from '../seed/world.ts'
 import type { Client, DevControls, Person } from '../service.ts'
 import type { FaultRule } from '../state.ts'
@@ -15,7 +15,9 @@ import { listTenantIds, setTenantBilling } from '../store/tenants.ts'
 import { expireEveryAccessToken, revokeEveryRefreshToken, saveSessionToken } from '../store/tokens.ts'
 
 const header = z.string().check(z.regex(/^[\x20-\x7e]*$/, 'must be ASCII'))
-const path = z.string().check(z.regex(/^\/[^*]*\*?$/, 'must begin with /, with * only at its end'))
+const path = z
+  .string()
+  .check(z.regex(/^\/[^*?#]*\*?$/, 'must begin with /, without a query, and with * only at its end'))
 
 const effects = ['reset', 'truncate', 'drop-after-commit'] as const
 const effectText = `must be ${effects.join(', ')}, {"status": 200 to 599} or {"delayMs": 0 to ${toolLimits.faultDelayMs}}`
@@ -142,7 +144,9 @@ export function createDevControls(
     autoApproved: () => (automatic.decision === 'approve' ? automatic.email : undefined),
     // Everything that is stored or remembered, also sign-ins, tokens and throttles. The clock stays where it is.
     async reset() {
-      await fillDatabase(service, world(), 'replace')
+      const first = world()
+      if (first.digest === undefined) await requireDemoData(service)
+      await fillDatabase(service, first, 'replace')
       journal.clear()
       logins.clear()
       faults.clear()

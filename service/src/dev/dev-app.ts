@@ -88,8 +88,8 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
   })
   app.get('/journal', (c) => c.json({ entries: dev.journal() }))
   app.post('/reset', async (c) => {
-    await dev.reset()
-    return c.json({ nowMs: dev.nowMs(), ...roster() })
+    const problem = await refusalOf(dev.reset)
+    return problem === undefined ? c.json({ nowMs: dev.nowMs(), ...roster() }) : refuse(c, problem)
   })
   app.post('/clock', async (c) => {
     const { data: change } = clockChange.safeParse(await readJson(c))

@@ -33,6 +33,12 @@ export async function requireSameSeed({ store, passwords }: Filling, digest: str
   throw new SeedError('the database already holds other data; choose an empty one, or start without the seed')
 }
 
+/** Rejects with a TypeError if a reset to the demo data would replace data that began as a seed. */
+export async function requireDemoData({ store }: Filling): Promise<void> {
+  if ((await findServiceKey(store.db, 'seed')) !== demoMark)
+    throw new TypeError('these data began with a seed; start the service with that seed to reset them')
+}
+
 /**
  * Fills an empty database, all or nothing. `replace` empties it in the same transaction. If several processes start at
  * the same time, one fills it. The others wait for it and return `filled before`.

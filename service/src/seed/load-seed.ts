@@ -19,7 +19,10 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const offset = /position (\d+)/.exec((error as Error).message)?.[1]
+    const { message } = error as Error
+    const offset = /position (\d+)/.exec(message)?.[1]
+    // Node 20 gives no position for some mistakes.
+    if (offset === undefined && !message.includes('end of JSON')) throw new SeedError('not valid JSON')
     const before = text.slice(0, Number(offset ?? text.length))
     throw new SeedError(
       `not valid JSON${placeText(before.split('\n').length, before.length - before.lastIndexOf('\n'))}`,

@@ -84,7 +84,8 @@ function openLibsql(dataFile: string | undefined): SqliteDatabase {
 function openFile(dataFile: string): Database.Database {
   // The file holds the signing key: only its owner may read it.
   makePrivate(dataFile)
-  const database = new Database(dataFile)
+  // The whole path, because SQLite reads `file:` and `:memory:` as other places.
+  const database = new Database(resolve(dataFile))
   database.pragma(`busy_timeout = ${storeLimits.busyMs}`)
   database.pragma('journal_mode = WAL')
   // FULL, so that a committed rotation survives a power cut.

@@ -120,7 +120,7 @@ test.each([
   expect(await create({ ...agent, agent_name: letter.repeat(500) })).toMatchObject({ status })
 })
 
-test.each(['ßa', 'ŉa', 'ﬁrst_agent', 'ςa', 'ǆa'])(
+test.each(['docAgent', 'ßa', 'ŉa', 'ﬁrst_agent', 'ςa', 'ǆa'])(
   'the type that the key %s alone gives agrees with it',
   async (parent_agent_type_key) => {
     const { data } = await create({ ...agent, parent_agent_type: undefined, parent_agent_type_key })

@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { refuseDataFile } from '../../src/cli/offline.ts'
 import { createService } from '../support/start.ts'
 
@@ -28,6 +28,13 @@ test('a data file named by a symbolic link to nothing is made for its owner only
   const modes = await modesWith(join(folder, 'second.db'))
   expect(modes).toMatchObject({ 'target.db': '600', 'link.db': '600', 'second.db': '600' })
   for (const [name, mode] of Object.entries(modes)) expect({ name, mode }).toEqual({ name, mode: '600' })
+})
+
+test('a data file whose name SQLite would read as a URL is that file', async () => {
+  const from = process.cwd()
+  process.chdir(folder)
+  onTestFinished(() => process.chdir(from))
+  expect(await modesWith('file:a.db')).toMatchObject({ 'file:a.db': '600', 'file:a.db-wal': '600' })
 })
 
 test('a folder as the data file is refused, and its permissions stay', async () => {

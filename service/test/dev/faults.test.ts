@@ -139,7 +139,7 @@ test('POST /_dev/faults adds, DELETE clears, the journal names the fault, reset 
 })
 
 const effects = 'effect: must be reset, truncate, drop-after-commit, {"status": 200 to 599} or {"delayMs": 0 to 60000}'
-const path = 'match.path: must begin with /, with * only at its end'
+const path = 'match.path: must begin with /, without a query, and with * only at its end'
 const mistakes: [unknown, string][] = [
   [{}, effects],
   [{ effect: 'explode' }, effects],
@@ -150,6 +150,7 @@ const mistakes: [unknown, string][] = [
   [{ effect: 'reset', times: 0 }, 'times: needs at least 1'],
   [{ effect: 'reset', match: { path: 'elsewhere' } }, path],
   [{ effect: 'reset', match: { path: '/api/*/search' } }, path],
+  [{ effect: 'reset', match: { path: '/auth/v1/token?grant_type=refresh_token' } }, path],
   [{ effect: 'reset', match: { origin: 'elsewhere' } }, 'match.origin: must be auth or base'],
   [{ effect: 'reset', match: { url: '/' } }, 'match.url: is unknown; use method, path, origin'],
   [{ effect: 'reset', 'a secret': 1 }, '…: is unknown; use match, effect, times'],

@@ -27,7 +27,6 @@ async function messageOf(text: string | Uint8Array, name = 'seed.yaml'): Promise
 const head = 'tenants:\n  - id: acme\n'
 const client = '    name: Web\n    redirectUris: [http://127.0.0.1/callback]\n'
 const agent = '    description: x\n    parent_agent_type: T\n'
-const secrets = `[{id: secret_a, hash: ${'a'.repeat(43)}, created_at: 2026-01-01T00:00:00.000Z}]`
 const model = (id: number): string => `  - {id: ${id}, model_name: M, model_version: '1', provider: p}\n`
 
 test.each([
@@ -44,11 +43,6 @@ test.each([
     'people[1].email: the same email as people[0]',
   ],
   [
-    'a client id twice',
-    `${head}clients:\n  - clientId: web\n${client}  - clientId: web\n${client}`,
-    'clients[1].clientId: the same clientId as clients[0]',
-  ],
-  [
     'two agents with one key',
     `${head}agents:\n  - agent_name: My agent\n${agent}  - agent_name: my_agent\n${agent}`,
     'agents[1].agent_name: the same agent_name as agents[0]',
@@ -57,11 +51,6 @@ test.each([
     'a short password',
     `${head}people:\n  - email: a@x.example\n    password: short\n`,
     'people[0].password: must have 8',
-  ],
-  [
-    'a short secret',
-    `${head}clients:\n  - kind: confidential\n    clientSecret: too-short\n${client}`,
-    'clients[0].clientSecret: must have 32 to 256',
   ],
   [
     'a secret of a public client',
@@ -90,11 +79,6 @@ test.each([
     'people[0].tenant: there is no such tenant',
   ],
   [
-    'an unknown model',
-    `${head}agents:\n  - agent_name: A\n    llm_model: 99\n${agent}`,
-    'agents[0].llm_model: the tenant has no model with',
-  ],
-  [
     'an agent without a tenant, of which there are two',
     `${head}  - id: globex\nagents:\n  - agent_name: A\n${agent}`,
     'agents[0]: needs a tenant, because there are several',
@@ -110,11 +94,6 @@ test.each([
     'people[0].passwordHash: give password or passwordHash, not both',
   ],
   [
-    'two forms of a secret',
-    `hashKey: ${'a'.repeat(43)}\n${head}clients:\n  - kind: confidential\n    clientSecret: ${'x'.repeat(32)}\n    secrets: ${secrets}\n${client}`,
-    'clients[0].secrets: give clientSecret or secrets, not both',
-  ],
-  [
     'an agent without a type',
     `${head}agents:\n  - agent_name: A\n    description: x\n`,
     'agents[0]: needs parent_agent_type or parent_agent_type_key',
@@ -123,11 +102,6 @@ test.each([
     'a type and the key of another one',
     `${head}agents:\n  - agent_name: A\n    parent_agent_type_key: other\n${agent}`,
     'agents[0].parent_agent_type_key: is not the key of parent_agent_type',
-  ],
-  [
-    'a name of no model',
-    `${head}agents:\n  - agent_name: A\n    llm_model_name: Aurorra\n${agent}`,
-    'agents[0].llm_model_name: the tenant has no model of this name',
   ],
   [
     'a model of another tenant',
@@ -158,10 +132,11 @@ test.each([
 
 test.each([
   ['{"tenants": [{"id": "a"}], ,}', 'not valid JSON at line 1, column 28'],
+  ['{"tenants": [team]}\n\n', expect.stringMatching(/^not valid JSON( at line 1, column 14)?$/)],
   ['{"tenants": [\n  {"id": "a"}', 'not valid JSON at line 2, column 14'],
   ['{"tenants": [{"id": 1}]}', 'tenants[0].id: must be text; write it in quotes'],
 ])('a mistake in a .json file is one of JSON: %j', async (text, expected) => {
-  expect(await messageOf(text, 'seed.JSON')).toBe(expected)
+  expect(await messageOf(text, 'seed.JSON')).toEqual(expected)
 })
 
 test.each(['', ' \n\t\n', '\ufeff'])('a file without any text is empty: %j', async (text) => {

@@ -330,3 +330,14 @@ test('of two services that fill one database at once with one seed, both start; 
     } else expect(String(result.reason)).toContain('the database already holds other data')
   }
 })
+
+test('a reset without the seed of the data changes nothing and says what to do', async () => {
+  const place = await keptPlace()
+  const first = await createService({ seed: seedWith({}), ...place })
+  await first.close()
+  const service = await createService(place)
+  onTestFinished(service.close)
+  const { clients } = service
+  await expect(service.dev.reset()).rejects.toThrow('start the service with that seed to reset them')
+  expect(service.clients).toEqual(clients)
+})

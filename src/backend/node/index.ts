@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
 import { attempt, invalid } from '../../internal/values.ts'
 import type { Backend } from '../backend.ts'
 import { errorResponse } from '../responses.ts'
@@ -71,9 +71,13 @@ type MountedRequest = (IncomingMessage | Http2ServerRequest) & { readonly origin
 
 function nodeListener(caller: string, backend: Backend) {
   if (typeof backend?.serves !== 'function') invalid(`${caller} needs the backend that createBackend returned`)
-  const listener = getRequestListener(async (request) => (await backend.handle(request)) ?? notFound(backend), {
-    overrideGlobalObjects: false,
-  })
+  const handle = async (request: Request, { outgoing }: HttpBindings | Http2Bindings) => {
+    const response = (await backend.handle(request)) ?? notFound(backend)
+    // The listener writes all headers at once, which would replace the cookies that a middleware of the app has set.
+    for (const line of [outgoing.getHeader('set-cookie') ?? []].flat()) response.headers.append('set-cookie', `${line}`)
+    return response
+  }
+  const listener = getRequestListener(handle, { overrideGlobalObjects: false })
   return {
     /** Returns whether the backend serves the method and path of a request. */
     serves: (request: MountedRequest) => backend.serves(request.method ?? 'GET', pathOf(targetOf(request))),
