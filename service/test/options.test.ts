@@ -49,7 +49,7 @@ const rows = Object.entries(samples).map(
 
 function optionsOf(args: string[], environment: Record<string, string> = {}): ServiceOptions {
   const command = readCommand(args, environment)
-  if (typeof command === 'string') throw new Error(command)
+  if (typeof command === 'string' || command.kind === 'help') throw new Error(String(command))
   return command.options
 }
 
@@ -108,7 +108,7 @@ test.each([
 
 test('a failure to start names each option as it was given', () => {
   const command = readCommand(['--base-url', 'http://x.example'], { AGENT_SERVICE_HOST: '::1' })
-  if (typeof command === 'string') throw new Error(command)
+  if (typeof command === 'string' || command.kind === 'help') throw new Error(String(command))
   const text = (message: string): string => failureText(new TypeError(message), undefined, command.nameOf)
   expect(text('host must be an IP address')).toBe('AGENT_SERVICE_HOST must be an IP address')
   expect(text('baseUrl must be an origin')).toBe('--base-url must be an origin')

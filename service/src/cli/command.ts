@@ -8,7 +8,7 @@ import type { Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import { failureText } from './failures.ts'
 import { type OfflineCommand, refuseDataFile, runOffline } from './offline.ts'
-import { type Command, type NameOf, readCommand } from './read-command.ts'
+import { type NameOf, readCommand, type StartCommand } from './read-command.ts'
 import { dataFlag, environmentText, helpText, jsonLine, placesText, rosterText } from './texts.ts'
 
 /** `ok`: it was stopped, or printed a help text. `failed`: it could not start, or did not stop in time. `usage`: wrong arguments. */
@@ -57,7 +57,7 @@ function complain(problem: string): number {
   return exitCodes.usage
 }
 
-async function run({ output, framework, opens, options, nameOf }: Command): Promise<number> {
+async function run({ output, framework, opens, options, nameOf }: StartCommand): Promise<number> {
   try {
     const problem = options.dataFile === undefined ? undefined : refuseDataFile(options.dataFile)
     if (problem !== undefined) throw new Error(problem)

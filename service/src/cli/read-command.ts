@@ -110,8 +110,8 @@ export function argumentText(error: unknown): string {
   throw error
 }
 
-export interface Command {
-  kind: 'help' | 'start'
+export interface StartCommand {
+  kind: 'start'
   output: 'text' | 'json' | 'nothing'
   framework: Framework | undefined
   opens: 'pages' | 'nothing'
@@ -126,9 +126,11 @@ export type NameOf = (option: keyof ServiceOptions) => string
 const flags = { ...optionFlags, help: { type: 'boolean', short: 'h' } } as const
 
 /** Reads the command, or what is wrong with its arguments and variables. A flag wins over a variable. */
-export function readCommand(args: string[], environment: Environment): Command | string {
+export function readCommand(args: string[], environment: Environment): StartCommand | { kind: 'help' } | string {
   try {
     const given: FlagValues = parseArgs({ args, options: flags, allowNegative: true }).values
+    // The variables are not read, because a wrong one should not hide the text that explains it.
+    if (given.help === true) return { kind: 'help' }
     const read = <Value>(option: Option<Value>) => readOption(option, given, environment)
     const options = readServiceOptions(given, environment)
     const nameOf: NameOf = (option) => nameAsGiven(serviceOptions[option], given, environment)
@@ -138,7 +140,7 @@ export function readCommand(args: string[], environment: Environment): Command |
     if (authPort === basePort && authPort !== 0)
       return `${nameOf('authPort')} and ${nameOf('basePort')} are both ${authPort}; they must differ`
     return {
-      kind: given.help === true ? 'help' : 'start',
+      kind: 'start',
       output: read(commandOptions.json) === 'on' ? 'json' : read(commandOptions.quiet) === 'on' ? 'nothing' : 'text',
       framework: read(commandOptions.env),
       opens: read(commandOptions.open) === 'on' ? 'pages' : 'nothing',

@@ -171,7 +171,7 @@ test('with --dev the text says where its controls and the description are, and b
 })
 
 test.each([
-  ['--help', ['--help'], {}, 0, 'agent-service [options]'],
+  ['--help', ['--help'], { DATABASE_URL: 'mysql://db' }, 0, 'agent-service [options]'],
   ['an unknown option', ['--bogus'], {}, 2, '--bogus'],
   ['a stray argument', ['start'], {}, 2, 'there is an argument that belongs to no option\n'],
   ['a misspelt action', ['clients', 'lsit', '--data', 'x'], {}, 2, 'clients takes one of create, list, '],
