@@ -157,6 +157,11 @@ function tokensIn(file: string): { accessToken: string; refreshToken: string } {
     .find(({ accessToken }) => accessToken)
 }
 
+/** Makes the access token in the file one that has expired. */
+function expire(file: string): void {
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/\\"expiresAtMs\\":\d+/, '\\"expiresAtMs\\":1000'))
+}
+
 /** Responds to some requests of this process. The others are sent. */
 function answerWith(...handlers: RequestHandler[]): void {
   const server = setupServer(...handlers)
@@ -260,12 +265,37 @@ describe('a session', () => {
     expect(refreshes()).toBe(before + 1)
   })
 
+  test.each([
+    ['SIGINT', 100, 130, 'new', ['token']],
+    ['SIGTERM', 100, 143, 'new', ['fetch', 'GET', '/api/not-sent']],
+    ['SIGINT', 800, null, 'old', ['token']],
+  ] as const)(
+    'that is refreshed during a %s, and another one %i ms later, ends with exit code %s and has the %s tokens',
+    async (signal, pauseMs, code, kept, args) => {
+      const user = await signedIn()
+      expire(user.file)
+      const old = tokensIn(user.file).refreshToken
+      service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 2_500 }, times: 1 })
+      onTestFinished(() => service.dev.clearFaults())
+      const child = user.start(...args)
+      const run = ended(child)
+      await expect.poll(() => service.dev.faults()).toEqual([])
+      child.kill(signal)
+      await sleep(pauseMs)
+      child.kill(signal)
+      expect(await run).toEqual({ code, out: '', err: '' })
+      expect(tokensIn(user.file).refreshToken === old).toBe(kept === 'old')
+      // The lease is released, too.
+      if (kept === 'new') expect(readdirSync(join(user.file, '..'))).toEqual(['sessions.json'])
+      expect(service.dev.journal()).not.toContainEqual(expect.objectContaining({ path: '/api/not-sent' }))
+    },
+  )
+
   test('says to try later while the service is away, and keeps the session', async () => {
     const user = await signedIn()
-    const before = readFileSync(user.file, 'utf8')
     service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { status: 503 }, times: 100 })
     onTestFinished(() => service.dev.clearFaults())
-    writeFileSync(user.file, before.replace(/\\"expiresAtMs\\":\d+/, '\\"expiresAtMs\\":1000'))
+    expire(user.file)
     const kept = tokensIn(user.file).refreshToken
     expect(await user.run('token')).toMatchObject({
       code: 4,
@@ -410,7 +440,7 @@ describe('a confidential client', () => {
     const user = machine()
     expect(await user.run('login', ...flags, '--client-secret-file', secretFile)).toMatchObject({ code: 0, err: '' })
     const first = (await user.run('token')).out
-    writeFileSync(user.file, readFileSync(user.file, 'utf8').replace(/\\"expiresAtMs\\":\d+/, '\\"expiresAtMs\\":1000'))
+    expire(user.file)
     const second = await user.run('token')
     expect({ code: second.code, err: second.err }).toEqual({ code: 0, err: '' })
     expect(second.out).not.toBe(first)

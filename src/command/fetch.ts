@@ -4,6 +4,7 @@ import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/values.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
 import { escaped } from './escaped.ts'
+import { holdSignals } from './hold-signals.ts'
 import { openProfile, openStorage } from './profile.ts'
 import type { Result } from './session.ts'
 
@@ -13,7 +14,7 @@ import type { Result } from './session.ts'
  */
 export async function fetchPath({ profile, rest }: CommandLine): Promise<Result> {
   const { method, path, given } = readArguments(rest)
-  const { session, config } = await openProfile(openStorage(process.env), profile)
+  const { session, config } = await openProfile(holdSignals(openStorage(process.env)), profile)
   const { baseUrl } = config
   const body = given === '-' ? await textOf(process.stdin) : given
   const headers = { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) }

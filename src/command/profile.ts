@@ -9,6 +9,7 @@ import { arePorts } from '../node/loopback/listen.ts'
 import { checkApiUrl } from '../service-url.ts'
 import { sessionName } from '../session/record.ts'
 import { createSession, type Session } from '../session.ts'
+import type { SharedStorage } from '../storage/shared/leased-storage.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { type Flags, UsageError } from './command-line.ts'
 
@@ -36,7 +37,7 @@ export interface Profile {
 }
 
 /** Returns the storage of all profiles. */
-export function openStorage(env: NodeJS.ProcessEnv): TokenStorage & { ready(): Promise<void> } {
+export function openStorage(env: NodeJS.ProcessEnv): SharedStorage {
   return fileStorage(storagePath(env))
 }
 

@@ -2,6 +2,7 @@ import { urlOfSessionEnd } from '../end-session.ts'
 import { sleep } from '../internal/timeouts.ts'
 import type { CommandLine } from './command-line.ts'
 import { escaped } from './escaped.ts'
+import { holdSignals } from './hold-signals.ts'
 import { openBrowser } from './open-browser.ts'
 import { openProfile, openStorage, storagePath } from './profile.ts'
 
@@ -17,7 +18,7 @@ export interface Result {
 
 /** Prints a valid access token. */
 export async function token({ profile }: CommandLine): Promise<Result> {
-  const { session } = await openProfile(openStorage(process.env), profile)
+  const { session } = await openProfile(holdSignals(openStorage(process.env)), profile)
   const accessToken = await session.getAccessToken()
   return { exitCode: 0, text: accessToken, json: { accessToken, expiresAtMs: session.state.expiresAtMs } }
 }
