@@ -268,14 +268,18 @@ describe('a session', () => {
   test.each([
     ['SIGINT', 100, 130, 'new', ['token']],
     ['SIGTERM', 100, 143, 'new', ['fetch', 'GET', '/api/not-sent']],
-    ['SIGINT', 800, null, 'old', ['token']],
+    ['SIGINT', 1_500, null, 'old', ['token']],
   ] as const)(
     'that is refreshed during a %s, and another one %i ms later, ends with exit code %s and has the %s tokens',
     async (signal, pauseMs, code, kept, args) => {
       const user = await signedIn()
       expire(user.file)
       const old = tokensIn(user.file).refreshToken
-      service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 2_500 }, times: 1 })
+      service.dev.addFault({
+        match: { origin: 'auth', method: 'POST' },
+        effect: { delayMs: pauseMs + 1_500 },
+        times: 1,
+      })
       onTestFinished(() => service.dev.clearFaults())
       const child = user.start(...args)
       const run = ended(child)
@@ -285,11 +289,21 @@ describe('a session', () => {
       child.kill(signal)
       expect(await run).toEqual({ code, out: '', err: '' })
       expect(tokensIn(user.file).refreshToken === old).toBe(kept === 'old')
-      // The lease is released, too.
       if (kept === 'new') expect(readdirSync(join(user.file, '..'))).toEqual(['sessions.json'])
       expect(service.dev.journal()).not.toContainEqual(expect.objectContaining({ path: '/api/not-sent' }))
     },
   )
+
+  test.skipIf(process.platform === 'win32')('whose new tokens cannot be saved says so beside the token', async () => {
+    const user = await signedIn()
+    expire(user.file)
+    // The file of the sessions is larger than the limit, and that of the leases is not.
+    const line = 'ulimit -f 1 && exec "$0" "$1" token'
+    const args = ['-c', line, process.execPath, join(folder, 'dist', 'command.mjs')]
+    const err = expect.stringMatching(/^agent-auth: the new tokens could not be saved, .*\(EFBIG\).*\nThe storage is /)
+    const out = expect.stringMatching(/^\S+\n$/)
+    expect(await ended(spawn('/bin/sh', args, { env: user.env }))).toEqual({ code: 0, out, err })
+  })
 
   test('says to try later while the service is away, and keeps the session', async () => {
     const user = await signedIn()
