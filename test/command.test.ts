@@ -471,6 +471,8 @@ describe('a confidential client', () => {
     expect(await user.runWith(env, 'login', ...flags)).toMatchObject({ code: 0, err: '' })
     const other = machine()
     expect(await other.runWith(env, 'login', ...settings())).toMatchObject({ code: 0, err: '' })
+    const empty = { AGENT_CLIENT_ID: settings()[2]?.split('=')[1] ?? '', AGENT_CLIENT_SECRET: '' }
+    expect(await other.runWith(empty, 'login', ...settings())).toMatchObject({ code: 0, err: '' })
     const refused = await machine().runWith({ ...env, AGENT_CLIENT_ID: 'other' }, 'login', ...flags)
     expect({ code: refused.code, err: refused.err }).toEqual({
       code: 1,

@@ -165,7 +165,7 @@ export function readClientSecret({ authUrl, clientId, clientSecretFile }: Settin
   if (clientSecretFile !== undefined) return secretIn(clientSecretFile)
   // A profile of another service, such as one for tests, may have the same client id.
   const isItsService = !env.AGENT_AUTH_URL || withoutSlash(authUrl) === withoutSlash(env.AGENT_AUTH_URL)
-  return clientId === env.AGENT_CLIENT_ID && isItsService ? env.AGENT_CLIENT_SECRET : undefined
+  return (clientId === env.AGENT_CLIENT_ID && isItsService && env.AGENT_CLIENT_SECRET) || undefined
 }
 
 function secretIn(file: string): string {
