@@ -526,7 +526,9 @@ describe('a confidential client', () => {
     const pipe = `${secretFile}.pipe`
     spawn('/bin/sh', ['-c', 'mkfifo -m 600 "$1" && cat "$0" > "$1"', secretFile, pipe])
     await expect.poll(() => existsSync(pipe)).toBe(true)
-    expect(await user.run('login', ...flags, '--client-secret-file', pipe)).toMatchObject({ code: 0, err: '' })
+    const said = expect.stringContaining('is no regular file, so it is not remembered. Log in again when')
+    expect(await user.run('login', ...flags, '--client-secret-file', pipe)).toMatchObject({ code: 0, err: said })
+    expect(await user.runProcess('token')).toMatchObject({ code: 0, err: '' })
     expect((await user.run('login', ...flags, '--client-secret-file', secretFile)).code).toBe(0)
     writeFileSync(secretFile, '\n')
     expect(await user.run('token')).toMatchObject({ code: 2, err: expect.stringContaining('is empty') })

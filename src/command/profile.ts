@@ -181,9 +181,15 @@ function secretIn(file: string): string {
   }
 }
 
-/** Remembers the settings of a login that succeeded. */
+/** Remembers the settings of a login that succeeded, but no pipe, because a later command would wait for its writer. */
 export async function saveSettings(storage: TokenStorage, name: string, settings: Settings): Promise<void> {
-  await storage.setItem(keyOf(name), JSON.stringify(settings))
+  const { clientSecretFile: file } = settings
+  const isPipe = file !== undefined && attempt(() => statSync(file))?.isFile() === false
+  if (isPipe)
+    process.stderr.write(
+      'agent-auth: --client-secret-file is no regular file, so it is not remembered. Log in again when the access token has expired, or set AGENT_CLIENT_ID and AGENT_CLIENT_SECRET\n',
+    )
+  await storage.setItem(keyOf(name), JSON.stringify({ ...settings, clientSecretFile: isPipe ? undefined : file }))
 }
 
 async function readSettings(storage: TokenStorage, name: string): Promise<Settings | undefined> {
