@@ -318,6 +318,8 @@ describe('a session', () => {
     })
     expect(tokensIn(user.file).refreshToken).toBe(kept)
     service.dev.clearFaults()
+    answerWith(http.post('*/auth/v1/token', () => HttpResponse.json({}, { status: 404 }), { once: true }))
+    expect((await user.run('token')).err).toContain('responded with 404. Check --auth-url (agent-auth doctor). (')
     writeFileSync(user.file, readFileSync(user.file, 'utf8').replace(kept, 'unknown'))
     expect(await user.run('token')).toMatchObject({ code: 3, out: '', err: expect.stringContaining('(session_ended)') })
   })
@@ -565,7 +567,7 @@ test.each<[args: string[], code: number, said?: string]>([
   [['fetch', 'GET', '/api/x', '{}'], 2],
   [['fetch', 'TRACE', '/api/x'], 2],
   [[...loginAt('https://a.test'), '--ports', 'x'], 2, '--ports takes numbers'],
-  [loginAt('http://agent-service:4001'), 2, 'must be an https URL, or http on loopback, without user info'],
+  [loginAt('http://agent-service:4001'), 2, '--auth-url must be an https URL, or http on loopback, without user info'],
   [['doctor', '--ports', 'x'], 2, '--ports takes numbers'],
   [['login', '--timeout', '700', '--json'], 2, '--timeout takes seconds from 1 to 600\n'],
   [['login', '--timeout', '600'], 2, 'AGENT_BASE_URL, --client-id or AGENT_PUBLIC_CLIENT_ID.'],
@@ -735,7 +737,9 @@ describe('doctor', () => {
   })
 
   test.each([
-    ['unauthorized_client', 'check clientId.'],
+    ['unauthorized_client', 'check --client-id.'],
+    ['invalid_request', 'Check --redirect-uri.'],
+    ['invalid_client', 'Check --client-id and --client-secret-file.'],
     ['an error of its own', 'registration'],
   ])('a login that is refused with %s is named', async (error, fix) => {
     const bad = await problemsAt('invalid_grant', error)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isAgentAuthError } from '../errors.ts'
 import { type CommandLine, type CommandName, readCommandLine, UsageError } from './command-line.ts'
 import { escaped } from './escaped.ts'
+import { inTerminal } from './in-terminal.ts'
 import type { Result } from './session.ts'
 
 /** Each command is loaded when it is used, because loading takes most of a start. */
@@ -62,14 +63,4 @@ async function complain(error: unknown): Promise<number> {
   if (code === 'aborted') return 130
   // After a login that was not finished, the user has to do something. Only the timeout of a request has details.
   return retryable && (code !== 'timeout' || details) ? 4 : 1
-}
-
-/** Returns a message of the library with what a user of the command does, and without options that the command lacks. */
-function inTerminal(message: string): string {
-  return message
-    .replace('Start a login.', 'Run agent-auth login.')
-    .replace('Offer the sign-in again.', 'Run agent-auth login again.')
-    .replace('the option ports', '--ports')
-    .replace(' or at a host of allowHttpHosts', '')
-    .replace(/If no browser opened, .*/, 'Run agent-auth login again, with --timeout 600 or --no-browser.')
 }

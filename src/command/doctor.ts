@@ -1,6 +1,7 @@
 import { isAgentAuthError } from '../errors.ts'
 import { type Check, checkService } from './check-service.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
+import { inTerminal } from './in-terminal.ts'
 import { chooseSettings, openStorage, profileOf, whereStorage } from './profile.ts'
 import type { Result } from './session.ts'
 
@@ -13,7 +14,10 @@ export async function doctor({ profile: name, flags }: CommandLine): Promise<Res
   // The service would seem to refuse a value that no page has as its origin.
   if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).origin === origin))
     throw new UsageError('--origin takes the origin of a page, such as http://127.0.0.1:5173, without a path')
-  const checks = await findings(name, flags)
+  const checks = (await findings(name, flags)).map(({ cause, fix, ...check }) => ({
+    ...check,
+    ...(cause && fix && { cause: inTerminal(cause), fix: inTerminal(fix) }),
+  }))
   return {
     exitCode: checks.some(({ cause }) => cause !== undefined) ? 1 : 0,
     text: checks.map(textOf).join('\n'),
