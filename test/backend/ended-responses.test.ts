@@ -1,6 +1,7 @@
 // Responses in progress when their session ends.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { searchPath, steppedStorage } from '../support/backend-rig.ts'
+import { gate } from '../support/gate.ts'
 import { statuses, type TwoProcesses, twoProcesses } from '../support/two-processes.ts'
 
 interface Streaming extends TwoProcesses {
@@ -80,14 +81,12 @@ test('the time in which a storage says whether the session has ended is no silen
   })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
-  let finish = (): void => {}
-  read = new Promise((resolve) => {
-    finish = resolve
-  })
+  const held = gate()
+  read = held.passed
   clock.advance(2_000)
   send('two')
   const second = next()
   await vi.advanceTimersByTimeAsync(1_500)
-  finish()
+  held.open()
   expect(await second).toBe('two')
 })

@@ -1,6 +1,7 @@
 import type { Backend } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard } from '../support/backend-rig.ts'
+import { gate } from '../support/gate.ts'
 import { failure } from '../support/token-flow.ts'
 import { statuses, twoProcesses } from '../support/two-processes.ts'
 
@@ -189,15 +190,13 @@ test.each(['endAll', 'endSessionsOf'] as const)(
     const { rig, clock, service, records, signIn } = await twoProcesses()
     const { here, there } = await signIn()
     expect(await statuses(there)).toEqual(['signed-in'])
-    let release = (): void => {}
-    service.held = new Promise((resolve) => {
-      release = resolve
-    })
+    const held = gate()
+    service.held = held.passed
     clock.advance(700_000)
     const refreshing = there.call()
     await expect.poll(() => [...service.live]).toEqual(['refresh-2'])
     await rig.backend[call]('ada')
-    release()
+    held.open()
     await refreshing
     clock.advance(2_000)
     expect(await statuses(here, there)).toEqual(['signed-out', 'signed-out'])

@@ -2,6 +2,7 @@ import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type AppBrowser, type BackendRig, guard, steppedStorage } from '../support/backend-rig.ts'
 import { type TestClock, testClock } from '../support/clock.ts'
+import { gate } from '../support/gate.ts'
 import { rigOf } from '../support/rig-of.ts'
 
 afterEach(() => {
@@ -102,11 +103,8 @@ describe('a logout while a refresh is in progress', () => {
 
   /** A session whose refresh has reached the service, which has rotated the token and not yet responded. */
   async function refreshing(where: Where, onLock: () => void = () => {}): Promise<Refreshing> {
-    let release = (): void => {}
-    const held = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    const { options, live } = numbered(held)
+    const held = gate()
+    const { options, live } = numbered(held.passed)
     const clock = testClock(Date.now())
     const stored = new Map<string, string>()
     const lock = memoryStorage()
@@ -128,7 +126,7 @@ describe('a logout while a refresh is in progress', () => {
     clock.advance(700_000)
     const refreshed = elsewhere.call()
     await expect.poll(() => [...live]).toEqual(['refresh-2'])
-    return { rig, clock, live, browser, elsewhere, refreshed, stored, release }
+    return { rig, clock, live, browser, elsewhere, refreshed, stored, release: held.open }
   }
 
   test.each<Where>(['the same process', 'another process'])(
@@ -180,13 +178,10 @@ test('a process that waits for the lock behind a logout refreshes nothing', asyn
   const { options, live } = numbered()
   const clock = testClock(Date.now())
   const seen: string[] = []
-  let open = (): void => {}
-  const gate = new Promise<void>((resolve) => {
-    open = resolve
-  })
+  const removal = gate()
   const sessions = steppedStorage((operation) => {
     seen.push(operation)
-    return operation === 'removeItem' ? gate : undefined
+    return operation === 'removeItem' ? removal.passed : undefined
   })
   const rig = await rigOf({ backend: { ...options, clock, sessions } })
   const browser = rig.browser()
@@ -199,7 +194,7 @@ test('a process that waits for the lock behind a logout refreshes nothing', asyn
   seen.length = 0
   const call = elsewhere.call()
   await expect.poll(() => seen).toContain('withLock')
-  open()
+  removal.open()
   expect((await leaving).status).toBe(200)
   expect((await call).status).toBe(401)
   expect([...live]).toEqual([])

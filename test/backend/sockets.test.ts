@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { guard, statusAndCode } from '../support/backend-rig.ts'
+import { gate } from '../support/gate.ts'
 import { listening, socketRig } from '../support/socket-rig.ts'
 
 /** `@hono/node-server` waits 500 ms for the rest of a body that is not read (`DRAIN_TIMEOUT_MS`). */
@@ -18,15 +19,12 @@ const items = async (request: IncomingMessage, response: ServerResponse): Promis
 
 describe('over sockets', () => {
   test('a body that is streamed to the API arrives chunk by chunk', async () => {
-    let first: (() => void) | undefined
-    const arrived = new Promise<void>((resolve) => {
-      first = resolve
-    })
+    const begun = gate()
     const { call } = await socketRig(async (request, response) => {
       let size = 0
       for await (const chunk of request) {
         size += (chunk as Buffer).length
-        first?.()
+        begun.open()
       }
       response.end(String(size))
     })
@@ -35,7 +33,7 @@ describe('over sockets', () => {
       async pull(controller) {
         if (sent++ === 0) return controller.enqueue(new Uint8Array(1_000))
         // The rest is sent when the API has the beginning.
-        await arrived
+        await begun.passed
         controller.enqueue(new Uint8Array(200_000))
         controller.close()
       },
@@ -63,17 +61,10 @@ describe('over sockets', () => {
   test.each(['before the response', 'during the response'])(
     'a browser that leaves %s frees the connection to the API',
     async (when) => {
-      let free: (() => void) | undefined
-      const closed = new Promise<void>((resolve) => {
-        free = resolve
-      })
-      let arrive: (() => void) | undefined
-      const arrived = new Promise<void>((resolve) => {
-        arrive = resolve
-      })
+      const [arrived, closed] = [gate(), gate()]
       const { call } = await socketRig((_, response) => {
-        response.on('close', () => free?.())
-        arrive?.()
+        response.on('close', closed.open)
+        arrived.open()
         if (when === 'during the response') response.writeHead(200).write('begun')
       })
       const gone = new AbortController()
@@ -83,11 +74,11 @@ describe('over sockets', () => {
         gone.abort()
       })
       if (when === 'before the response') {
-        await arrived
+        await arrived.passed
         gone.abort()
       }
       await Promise.allSettled([calling])
-      await closed
+      await closed.passed
     },
   )
 

@@ -1,6 +1,7 @@
 import { AgentAuthError, createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { acceptOnly, apiStub } from '../support/api-stub.ts'
+import { gate } from '../support/gate.ts'
 import { usedHeapBytes } from '../support/heap.ts'
 import { baseUrl, signedIn } from '../support/signed-in.ts'
 
@@ -173,12 +174,4 @@ function untilAborted({
     })
   })
   return Promise.race([never, ...aborts])
-}
-
-function gate(): { passed: Promise<undefined>; open(): void } {
-  let open = (): void => {}
-  const passed = new Promise<undefined>((resolve) => {
-    open = () => resolve(undefined)
-  })
-  return { passed, open: () => open() }
 }

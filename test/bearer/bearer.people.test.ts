@@ -1,6 +1,7 @@
 import { createBearerFetch } from 'agent-auth'
 import { describe, expect, it } from 'vitest'
 import { apiStub } from '../support/api-stub.ts'
+import { gate } from '../support/gate.ts'
 import { baseUrl, signedIn } from '../support/signed-in.ts'
 
 const url = `${baseUrl}/api/parent_agents`
@@ -106,11 +107,3 @@ describe('another person signs in', () => {
     expect({ one: one.refreshes, two: two.refreshes }).toEqual({ one: 1, two: 1 })
   })
 })
-
-function gate(): { passed: Promise<undefined>; open(): void } {
-  let open = (): void => {}
-  const passed = new Promise<undefined>((resolve) => {
-    open = () => resolve(undefined)
-  })
-  return { passed, open: () => open() }
-}

@@ -3,6 +3,7 @@ import { HttpResponse, http } from 'msw'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { acceptOnly, apiStub, type SeenCall } from '../support/api-stub.ts'
+import { gate } from '../support/gate.ts'
 import { baseUrl, signedIn } from '../support/signed-in.ts'
 
 const url = `${baseUrl}/api/parent_agents`
@@ -43,7 +44,7 @@ describe('one retry', () => {
     const signed = await signedIn({ token })
     const gates = [gate(), gate(), gate()]
     const api = apiStub(async (call, index) => {
-      await gates[index]?.opened
+      await gates[index]?.passed
       return acceptOnly(token(1))(call)
     })
     const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
@@ -199,19 +200,6 @@ describe('an API that always says 401', () => {
     expect(refreshedAtMs.length).toBeGreaterThan(15)
   })
 })
-
-interface Gate {
-  readonly opened: Promise<void>
-  open(): void
-}
-
-function gate(): Gate {
-  let open = (): void => {}
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { opened, open }
-}
 
 function countOf(values: readonly SeenCall['authorization'][]): Record<string, number> {
   const counts: Record<string, number> = {}

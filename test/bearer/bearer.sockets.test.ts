@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import { createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it } from 'vitest'
 import { assertNoLeak } from '../support/canary.ts'
+import { gate } from '../support/gate.ts'
 import { type SignedInOptions, signedIn } from '../support/signed-in.ts'
 import { inTwoParts, raw, redirect, reset, respond, type Script, startWire, type Wire } from '../support/wire.ts'
 
@@ -217,18 +218,15 @@ describe('sockets and bodies', () => {
   })
 
   it('the final answer streams: its first bytes are readable before its last are sent', async () => {
-    let noteRead = (): void => {}
-    const isRead = new Promise<void>((resolve) => {
-      noteRead = resolve
-    })
-    const api = await wire([respond(401, {}, invalid), inTwoParts('data: 1\n\n', 'data: 2\n\n', isRead)])
+    const read = gate()
+    const api = await wire([respond(401, {}, invalid), inTwoParts('data: 1\n\n', 'data: 2\n\n', read.passed)])
     const { send } = await sender(api, { token })
     const response = await send(api.url)
     expect(response.bodyUsed).toBe(false)
     const parts: string[] = []
     for await (const part of response.body ?? []) {
       parts.push(Buffer.from(part).toString())
-      noteRead()
+      read.open()
     }
     expect(parts).toEqual(['data: 1\n\n', 'data: 2\n\n'])
     expect(response.headers.get('content-type')).toBe('application/json')

@@ -1,6 +1,7 @@
 import type { TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { secret } from '../support/canary.ts'
+import { gate } from '../support/gate.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
@@ -49,16 +50,11 @@ describe('a holder that never lets go', () => {
 
   test('the error says that the same call may succeed later, and then it does', async () => {
     const { time, service, session, holdLock } = await expired()
-    let release = (): void => {}
-    holdLock(
-      () =>
-        new Promise((resolve) => {
-          release = resolve
-        }),
-    )
+    const held = gate()
+    holdLock(() => held.passed)
     const failure = session.getAccessToken().catch((reason: unknown) => reason)
     expect(await time.until(failure)).toMatchObject({ code: 'lock_timeout', retryable: true })
-    release()
+    held.open()
     await flush()
     expect(service.sent).toHaveLength(0)
     expect(service.familyOf(await session.getAccessToken())).toBe(1)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { gate } from '../support/gate.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
 import { word } from '../support/token-service.ts'
@@ -60,14 +61,10 @@ describe('one commit', () => {
   test('a call that waits for a refresh gets the new token when it is stored', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
-    let finish = (): void => {}
+    const stored = gate()
     let slow = false
     const step = (operation: string): Promise<void> =>
-      slow && operation === 'setItem'
-        ? new Promise((resolve) => {
-            finish = resolve
-          })
-        : Promise.resolve()
+      slow && operation === 'setItem' ? stored.passed : Promise.resolve()
     const { session, told } = realm({ storage: records.handle({ step }) })
     const tokens = service.issue()
     await session.signIn(tokens)
@@ -82,7 +79,7 @@ describe('one commit', () => {
     expect(service.history.at(-1)).toEqual({ event: 'delivered', call: 1 })
     expect(records.record()).toMatchObject({ refreshToken: tokens.refreshToken })
     expect(got).toBeUndefined()
-    finish()
+    stored.open()
     await call
     expect(got).toBe(records.record()?.accessToken)
     expect(told.filter((status) => status === 'signed-in')).toHaveLength(2)
@@ -197,12 +194,8 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     ['proactive', hour - 30_000],
     ['required', hour],
   ])('a %s refresh that fails returns the newer tokens that another tab has stored meanwhile', async (_, ageMs) => {
-    let fail = (): void => {}
-    const travel = (): Promise<void> =>
-      new Promise((resolve) => {
-        fail = resolve
-      })
-    const { clock, service, realm } = sessionRig(undefined, { travel })
+    const failed = gate()
+    const { clock, service, realm } = sessionRig(undefined, { travel: () => failed.passed })
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle({ lock: false }) })
     await session.signIn(service.issue())
@@ -214,7 +207,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     const { accessToken, obtainedAtMs, expiresAtMs } = service.issue()
     records.put(JSON.stringify({ ...records.record(), rev: 2, accessToken, obtainedAtMs, expiresAtMs }))
     expect(await session.getAccessToken()).toBe(accessToken)
-    fail()
+    failed.open()
     expect(await call).toBe(accessToken)
   })
 })

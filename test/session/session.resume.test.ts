@@ -1,5 +1,6 @@
 import { memoryStorage, type TokenStorage } from 'agent-auth'
 import { describe, expect, it } from 'vitest'
+import { gate } from '../support/gate.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { tokensWith } from '../support/token-flow.ts'
 import { flush } from '../support/virtual-time.ts'
@@ -46,16 +47,14 @@ describe('resume', () => {
     await here.session.signIn(tokensWith())
     await there.session.ready()
     rig.clock.advance(2_000)
-    let release = (): void => {}
-    storage.pause = new Promise((resolve) => {
-      release = resolve
-    })
+    const reading = gate()
+    storage.pause = reading.passed
     const early = there.session.getAccessToken()
     storage.pause = undefined
     await here.session.signOut()
     const resumed = there.session.resume()
     await flush()
-    release()
+    reading.open()
     await Promise.allSettled([early, resumed])
     expect(there.session.state.status).toBe('signed-out')
   })

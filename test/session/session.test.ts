@@ -1,4 +1,4 @@
-import { createAuthConfig, createSession, memoryStorage, type Tokens } from 'agent-auth'
+import { memoryStorage, type Tokens } from 'agent-auth'
 import { describe, expect, test, vi } from 'vitest'
 import { secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
@@ -277,20 +277,10 @@ describe('what an app sees', () => {
 
   test('an onEvent hook that throws does not end the session', async () => {
     const { clock, service, realm } = sessionRig()
-    const { config } = realm()
-    const session = createSession(
-      createAuthConfig({
-        authUrl: config.authUrl,
-        baseUrl: config.baseUrl,
-        clientId: config.clientId,
-        redirectUri: config.redirectUri,
-        clock,
-        fetch: service.fetch,
-        onEvent() {
-          throw new Error('A hook failed.')
-        },
-      }),
-    )
+    const onEvent = (): void => {
+      throw new Error('A hook failed.')
+    }
+    const { session } = realm({ options: { onEvent } })
     await session.signIn(service.issue())
     clock.advance(hour)
     expect(service.familyOf(await session.getAccessToken())).toBe(1)

@@ -1,19 +1,17 @@
 import { expect, test } from 'vitest'
 import { inProcessLock } from '../../src/storage/lock.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
+import { gate } from '../support/gate.ts'
 import { usedHeapBytes } from '../support/heap.ts'
 
 test('a turn that ends opens the lock for the next one only, not for who comes while that is at work', async () => {
   const storage = memoryStorage()
   const order: string[] = []
   const turn = (name: string) => {
-    let end = (): void => {}
-    const ended = new Promise<void>((resolve) => {
-      end = resolve
-    })
+    const { passed, open: end } = gate()
     const work = inProcessLock(storage, 'name', async () => {
       order.push(`${name} begins`)
-      await ended
+      await passed
       order.push(`${name} ends`)
     })
     return { end, work }

@@ -1,4 +1,5 @@
 import type { TokenStorage } from 'agent-auth'
+import { gate } from './gate.ts'
 
 type Operation = 'getItem' | 'setItem' | 'removeItem'
 
@@ -32,17 +33,14 @@ export function sharedRecords(): SharedRecords {
   }
   const withLock: NonNullable<TokenStorage['withLock']> = async (name, task, { signal } = {}) => {
     const before = locks.get(name)
-    let release = (): void => {}
-    const mine = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    locks.set(name, Promise.all([before, mine]))
+    const mine = gate()
+    locks.set(name, Promise.all([before, mine.passed]))
     try {
       signal?.throwIfAborted()
       await Promise.race([before, aborted(signal)])
       return await task()
     } finally {
-      release()
+      mine.open()
     }
   }
   return {

@@ -5,6 +5,7 @@ import { Hono } from 'hono'
 import { afterEach, expect, test } from 'vitest'
 import type { HttpEnvironment } from '../../src/http/hono-environment.ts'
 import { type Listener, listen, stop, usualLimits } from '../../src/server/listener.ts'
+import { signal } from '../support/held-up.ts'
 import { agentSearch } from '../support/login.ts'
 import { exchangeBytes, open, statusOf } from '../support/raw-socket.ts'
 import { startService } from '../support/start.ts'
@@ -27,10 +28,7 @@ interface Rig extends Listener {
 async function serve(limits = quick): Promise<Rig> {
   const listener = await listen(0, { limits })
   const begun: string[] = []
-  let release = (): void => {}
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { given: held, give: release } = signal()
   const app = new Hono<HttpEnvironment>()
   app.use(async (c, next) => {
     begun.push(c.req.path)
