@@ -5,13 +5,7 @@ import { createAuthConfig } from '../src/config.ts'
 import { AgentAuthError, isAgentAuthError } from '../src/errors.ts'
 import { assertNoLeak, leaks, registerSecret, secret } from './support/canary.ts'
 import { takeLeaks } from './support/canary-witness.ts'
-
-const options = {
-  authUrl: 'https://auth.example.com',
-  baseUrl: 'https://api.example.com',
-  clientId: 'app',
-  redirectUri: 'https://app.example.com/callback',
-}
+import { plainOptions as options } from './support/token-flow.ts'
 
 const { console: printer } = globalThis
 

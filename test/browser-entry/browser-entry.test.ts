@@ -10,17 +10,11 @@ import { redeemLogin } from '../../src/browser/redeem-login.ts'
 import { fallbackStorage } from '../../src/browser/storage/memory-fallback.ts'
 import { encodeRecord, type SessionRecord } from '../../src/session/record.ts'
 import { createTokens } from '../../src/tokens.ts'
-import { configWith, failure, grantFor, json, scriptedFetch } from '../support/token-flow.ts'
+import { configWith, failure, grantFor, json, plainOptions as options, scriptedFetch } from '../support/token-flow.ts'
 import { flush } from '../support/virtual-time.ts'
 
 // What needs no page; everything else is in test/browser, in a real one.
 
-const options = {
-  authUrl: 'https://auth.example.com',
-  baseUrl: 'https://api.example.com',
-  clientId: 'app',
-  redirectUri: 'https://app.example.com/callback',
-}
 afterEach(() => {
   vi.useRealTimers()
   vi.unstubAllGlobals()

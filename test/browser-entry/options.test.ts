@@ -2,16 +2,10 @@ import { memoryStorage } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, type SignInOptions, webStorage } from 'agent-auth/browser'
 import { AuthProvider } from 'agent-auth/react'
 import { describe, expect, it, vi } from 'vitest'
-import { failure } from '../support/token-flow.ts'
+import { failure, plainOptions as options } from '../support/token-flow.ts'
 
 // Options as plain JavaScript passes them, where no type checker names the mistake.
 
-const options = {
-  authUrl: 'https://auth.example.com',
-  baseUrl: 'https://api.example.com',
-  clientId: 'app',
-  redirectUri: 'https://app.example.com/callback',
-}
 const origin = 'https://app.example.com'
 const untyped = (value: unknown): never => value as never
 const create = (more: object): unknown => createBrowserAuth(untyped({ ...options, ...more }))

@@ -13,12 +13,11 @@ import { encryptedStorage } from '../../src/storage/encrypted-storage.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { refreshTokens } from '../../src/token-endpoint.ts'
 import {
-  authUrl,
   callbackUrl,
   configWith,
   grantFor,
   json,
-  redirectUri,
+  plainOptions,
   scriptedFetch,
   tokensWith,
 } from '../support/token-flow.ts'
@@ -27,7 +26,6 @@ import {
 
 const baseUrl = 'https://api.example.com'
 const config = configWith()
-const plainOptions = { authUrl, baseUrl, clientId: 'app', redirectUri }
 const tokenResponse = () => scriptedFetch(json({ access_token: 'issued' }))
 
 /** Runs a call while all objects inherit these members. */

@@ -3,6 +3,7 @@ import type { BrowserAuth } from 'agent-auth/browser'
 import { createBrowserAuth } from 'agent-auth/browser'
 import { describe, expect, test } from 'vitest'
 import { loadRendering, reactMajors } from '../support/react-versions.ts'
+import { plainOptions } from '../support/token-flow.ts'
 
 const testTokens = (person: string): Tokens => ({
   accessToken: `access-of-${person}`,
@@ -11,14 +12,7 @@ const testTokens = (person: string): Tokens => ({
   obtainedAtMs: Date.now(),
 })
 
-const authFor = (key: string): BrowserAuth =>
-  createBrowserAuth({
-    authUrl: 'https://auth.example.com',
-    baseUrl: 'https://api.example.com',
-    clientId: 'app',
-    redirectUri: 'https://app.example.com/callback',
-    key,
-  })
+const authFor = (key: string): BrowserAuth => createBrowserAuth({ ...plainOptions, key })
 
 describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
   const { reactVersion, render, renderWithoutProvider } = await loadRendering(major)

@@ -12,15 +12,10 @@ import { createBackend } from 'agent-auth/backend'
 import { createBrowserAuth } from 'agent-auth/browser'
 import { expect, test } from 'vitest'
 import { reactive, ref } from 'vue'
+import { plainOptions as options } from '../support/token-flow.ts'
 
 const now = Date.now()
 const tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: now, expiresAtMs: now + 3_600_000 }
-const options = {
-  authUrl: 'https://auth.example.com',
-  baseUrl: 'https://api.example.com',
-  clientId: 'app',
-  redirectUri: 'https://app.example.com/callback',
-}
 
 const { baseUrl } = options
 

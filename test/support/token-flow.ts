@@ -20,10 +20,12 @@ export const privateSettings = {
   referrerPolicy: 'no-referrer',
 }
 
-/** Complete options of a public client, with a clock that stands still. */
+/** Complete options of a public client. */
+export const plainOptions = { authUrl, baseUrl: 'https://api.example.com', clientId: 'app', redirectUri }
+
+/** The same, with a clock that stands still. */
 export function optionsWith(overrides: Partial<AuthConfigOptions> = {}): AuthConfigOptions {
-  const base = { authUrl, baseUrl: 'https://api.example.com', clientId: 'app', redirectUri, clock: testClock() }
-  return { ...base, ...overrides }
+  return { ...plainOptions, clock: testClock(), ...overrides }
 }
 
 export function configWith(overrides: Partial<AuthConfigOptions> = {}): AuthConfig {
