@@ -56,17 +56,13 @@ const page = '<html><h1>Sign in to the network</h1></html>'
 const detail = { detail: [{ loc: ['body', 'refresh_token'], msg: 'invalid_grant: Field required', type: 'missing' }] }
 const envelope = { success: false, data: {}, error_type: 'invalid_grant', error_message: 'The token has expired' }
 
-const outcomes: [...Answer, Verdicts][] = [
+const outcomes: [statuses: number | number[], type: string | null, body: unknown, Verdicts][] = [
   // The token and the code are refused.
-  [400, json, { error: 'invalid_grant' }, terminal],
+  [[200, 400, 401, 403], json, { error: 'invalid_grant' }, terminal],
   [400, json, { error: 'invalid_grant', error_description: 'server_error, please retry' }, terminal],
-  [401, json, { error: 'invalid_grant' }, terminal],
-  [403, json, { error: 'invalid_grant' }, terminal],
   [400, 'application/json;charset=UTF-8', { error: 'invalid_grant' }, terminal],
   [400, null, { error: 'invalid_grant' }, terminal],
-  [200, json, { error: 'invalid_grant' }, terminal],
-  [400, json, {}, terminal],
-  [401, json, {}, terminal],
+  [[400, 401], json, {}, terminal],
   [400, json, { error: null }, terminal],
   [400, json, { error: '' }, terminal],
   [400, json, { error: 7 }, terminal],
@@ -78,53 +74,40 @@ const outcomes: [...Answer, Verdicts][] = [
   [401, json, { message: 'invalid authentication credentials' }, terminal],
   [400, json, { error: 'invalid_request' }, { exchange: client.exchange, refresh: terminal.refresh }],
   // The client, or what it asks for, is refused.
-  [401, json, { error: 'invalid_client' }, client],
-  [400, json, { error: 'invalid_client' }, client],
-  [200, json, { error: 'invalid_client' }, client],
+  [[200, 400, 401], json, { error: 'invalid_client' }, client],
   [401, json, { error: 'invalid_request' }, client],
   [400, json, { error: 'unauthorized_client' }, client],
   [400, json, { error: 'unsupported_grant_type' }, client],
   [400, json, { error: 'invalid_scope' }, client],
-  [402, json, {}, client],
   [403, json, { error: 'access_denied' }, client],
   [403, json, { message: 'OAuth client is not approved for this API' }, client],
-  [403, json, {}, client],
+  [[402, 403], json, {}, client],
   [403, json, envelope, client],
   [403, null, '', client],
   // The address is wrong, or what is sent there.
-  [404, json, {}, address],
+  [[404, 405, 415], json, {}, address],
   [404, json, { detail: 'Not Found' }, address],
-  [404, null, '', address],
-  [405, json, {}, address],
-  [415, json, {}, address],
   [422, json, detail, address],
-  [422, null, '', address],
-  [304, null, '', address],
+  [[304, 404, 422], null, '', address],
   [399, json, { access_token: 'x' }, address],
   // Too much to do.
   [429, json, {}, busy],
-  [429, html, page, busy],
-  [429, json, { error: 'invalid_grant' }, busy],
-  [503, json, { error: 'invalid_grant' }, busy],
-  [503, html, page, busy],
-  [503, null, '', busy],
-  [408, null, '', busy],
+  [[429, 503], html, page, busy],
+  [[429, 503], json, { error: 'invalid_grant' }, busy],
+  [[408, 503], null, '', busy],
   [400, json, { error: 'temporarily_unavailable' }, busy],
   [400, json, { error: 'server_error' }, busy],
   // Nobody knows what became of it.
-  [500, json, {}, broken],
+  [[500, 501], json, {}, broken],
   [500, json, { error: 'invalid_grant' }, broken],
   [500, json, { error: 'invalid_client' }, broken],
-  [500, html, page, broken],
+  [[500, 502, 504], html, page, broken],
   [500, null, '', broken],
-  [501, json, {}, broken],
-  [502, html, page, broken],
-  [504, html, page, broken],
   [520, 'text/plain', 'error code: 520', broken],
   [599, json, { access_token: 'x' }, broken],
   [200, json, {}, unusable],
   [200, json, '', unusable],
-  [200, null, '', unusable],
+  [[200, 204], null, '', unusable],
   [200, json, '{"access_token":"x"', unusable],
   [200, json, '[{"access_token":"x"}]', unusable],
   [200, json, '"access_token"', unusable],
@@ -133,18 +116,11 @@ const outcomes: [...Answer, Verdicts][] = [
   [200, json, envelope, unusable],
   [200, json, { error: { message: 'x' }, access_token: 'x' }, unusable],
   [202, json, { access_token: 'x' }, unusable],
-  [204, null, '', unusable],
   // It is not the service that answers.
-  [200, html, page, foreign],
+  [[200, 201, 400, 401, 403, 404, 451], html, page, foreign],
   [200, 'text/plain', 'OK', foreign],
   [200, 'text/html', { access_token: 'x' }, foreign],
-  [201, html, page, foreign],
-  [400, html, page, foreign],
-  [401, html, page, foreign],
-  [403, html, page, foreign],
-  [404, html, page, foreign],
   [405, 'text/plain', 'Method Not Allowed', foreign],
-  [451, html, page, foreign],
   [400, 'text/html', { error: 'invalid_grant' }, foreign],
   [400, 'text/plain', 'invalid_grant', foreign],
   [400, json, page, foreign],
@@ -153,11 +129,12 @@ const outcomes: [...Answer, Verdicts][] = [
   [401, json, '', foreign],
 ]
 
-const cases = outcomes.map(([status, type, body, verdicts]) => {
+const cases = outcomes.flatMap(([statuses, type, body, verdicts]) => {
   const shown = typeof body === 'string' ? body : JSON.stringify(body)
-  const answer: Answer = [status, type, body]
-  const title = `${status} ${type ?? 'no type'} ${shown.slice(0, 60)}`
-  return [title, { answer, verdicts }] as const
+  return [statuses].flat().map((status) => {
+    const answer: Answer = [status, type, body]
+    return [`${status} ${type ?? 'no type'} ${shown.slice(0, 60)}`, { answer, verdicts }] as const
+  })
 })
 
 describe('the outcome table', () => {
@@ -245,13 +222,10 @@ describe('Retry-After', () => {
     ['Thu, 01 Jan 2026 00:00:30 GMT', 30_000],
     ['Wed, 31 Dec 2025 23:59:30 GMT', 0],
     ['Fri, 01 Jan 2027 00:00:00 GMT', 300_000],
-    ['soon', undefined],
-    ['-1', undefined],
-    ['1.5', undefined],
-    ['1e3', undefined],
-    ['xx GMT', undefined],
-    ['2026-01-01', undefined],
-    [undefined, undefined],
+    ...['soon', '-1', '1.5', '1e3', 'xx GMT', '2026-01-01', undefined].map((value): [typeof value, undefined] => [
+      value,
+      undefined,
+    ]),
   ])('%j: %s ms', async (value, expected) => {
     answerWith([503, json, {}], value === undefined ? {} : { 'retry-after': value })
     const error = await failure(refreshTokens(configWith({ clock }), tokensWith()))
