@@ -35,16 +35,21 @@ function sender(url: string, usualPath: string): Send {
     })
 }
 
+/** Refused, and no page may read that. */
+function expectUnreadable({ status, headers }: Response): void {
+  expect({ status, allowedOrigin: headers.get('access-control-allow-origin') }).toEqual({
+    status: 403,
+    allowedOrigin: null,
+  })
+}
+
 test('no answer of the token endpoint, of any status, is readable from an unregistered origin', async () => {
   const send = sender(service.authUrl, tokenPath + refreshQuery)
   const bodies = [{}, { refresh_token: 'x' }, '{', { refresh_token: 'x', client_id: 'app_0' }]
   for (const foreign of ['https://evil.example', 'null', 'https://app.demo.example.evil.example', `${origin}:8443`]) {
     for (const body of bodies) {
       const answer = await send({ body, headers: { origin: foreign } })
-      expect({
-        status: answer.status,
-        accessControlAllowOrigin: answer.headers.get('access-control-allow-origin'),
-      }).toEqual({ status: 403, accessControlAllowOrigin: null })
+      expectUnreadable(answer)
       expect(answer.headers.get('vary')).toContain('Origin')
     }
   }
@@ -57,10 +62,7 @@ test('a page of an unregistered origin changes nothing by the API, with everythi
   const headers = { authorization: `Bearer ${token}` }
   for (const foreign of ['https://evil.example', 'null', 'http://localhost:4003', 'https://127.0.0.1:4003']) {
     const answer = await send({ body, headers: { ...headers, origin: foreign } })
-    expect({
-      status: answer.status,
-      accessControlAllowOrigin: answer.headers.get('access-control-allow-origin'),
-    }).toEqual({ status: 403, accessControlAllowOrigin: null })
+    expectUnreadable(answer)
     expect(await answer.json()).toMatchObject({ error_type: 'permission_error' })
   }
   const db = rawDatabase(assembly.context.store.db)
