@@ -175,34 +175,3 @@ test('a page from before a reset is too old: its request may have been decided',
   // A request that begins after the reset is as good as before.
   expect((await approve(browser, await signIn(browser, await ask(browser)))).next).toContain('code=')
 })
-
-test('a page whose client a reset has removed is too old', async () => {
-  const db = rawDatabase(assembly.context.store.db)
-  const own = {
-    id: 'app_of_a_page',
-    tenant_id: 'tenant-a',
-    name: 'Own',
-    kind: 'public' as const,
-    active: 1 as const,
-    position: 9,
-  }
-  const { tenant_id } = await db.selectFrom('clients').select('tenant_id').executeTakeFirstOrThrow()
-  await db
-    .insertInto('clients')
-    .values({ ...own, tenant_id })
-    .execute()
-  const redirectUri = 'https://own.example/callback'
-  await db
-    .insertInto('client_redirect_uris')
-    .values({ client_id: own.id, redirect_uri: redirectUri, position: 0, page_origin: '' })
-    .execute()
-  const browser = new Browser(service.fetch)
-  const { url } = authorizeUrl(service, { parameters: { client_id: own.id, redirect_uri: redirectUri } })
-  const page = await browser.get(url)
-  await service.dev.reset()
-  const late = await signIn(browser, page)
-  expect({ status: late.status, hasAdvice: late.html.includes('start again') }).toEqual({
-    status: 400,
-    hasAdvice: true,
-  })
-})

@@ -230,14 +230,15 @@ test('only its own names are answered, however Host is spelt', async () => {
       expect(answer.toLowerCase()).not.toContain('set-cookie')
       expect(answer).not.toContain('attacker')
     }
+    expect(statusOf(await exchangeBytes(origin, ['GET / HTTP/1.1', 'Host: attacker.test']))).toBe(421)
     const missing = await exchangeBytes(origin, ['GET / HTTP/1.1'])
     expect(statusOf(missing)).toBe(400)
     const absolute = await exchangeBytes(origin, ['GET http://attacker.test/ HTTP/1.1', `Host: 127.0.0.1:${port}`])
     expect([400, 401, 404, 421]).toContain(statusOf(absolute))
     expect(absolute).not.toContain('attacker')
     for (const own of [`127.0.0.1:${port}`, `LOCALHOST:${port}`, `[::1]:${port}`]) {
-      const answer = await exchangeBytes(origin, ['GET /nothing HTTP/1.1', `Host: ${own}`])
-      expect(statusOf(answer)).toBe(origin === service.authUrl ? 404 : 401)
+      const answer = await exchangeBytes(origin, ['GET /_dev/state HTTP/1.1', `Host: ${own}`])
+      expect(statusOf(answer)).toBe(origin === service.authUrl ? 200 : 404)
     }
   }
 })

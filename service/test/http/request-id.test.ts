@@ -42,11 +42,3 @@ test('an id that a request brings counts only if a proxy is trusted, and only if
     expect(await idFor(1, malformed)).toMatch(uuid)
   }
 })
-
-test('a page of a registered origin can read the id', async () => {
-  const service = await createService()
-  onTestFinished(service.close)
-  const headers = { origin: 'https://app.demo.example' }
-  const response = await service.fetch(`${service.authUrl}/auth/v1/token`, { method: 'POST', headers })
-  expect(response.headers.get('access-control-expose-headers')).toContain('X-Request-Id')
-})
