@@ -25,9 +25,9 @@ export function isTwoTypes({ parent_agent_type: type, parent_agent_type_key: key
 }
 
 /** Returns the type and its key, of which one may be missing. Any type is accepted. */
-export function agentTypeOf(fields: TypeFields): { type: string; typeKey: string } {
-  const typeKey = fields.parent_agent_type_key?.normalize('NFC') ?? keyOf(fields.parent_agent_type ?? '')
-  return { type: fields.parent_agent_type ?? labelOf(typeKey), typeKey }
+export function agentTypeOf({ parent_agent_type: type, parent_agent_type_key: key }: TypeFields) {
+  const typeKey = type ? keyOf(type) : (key ?? '').normalize('NFC')
+  return { type: type || labelOf(typeKey), typeKey }
 }
 
 /** Returns the type for a key that was sent without one. */

@@ -1,4 +1,5 @@
 import type { SeedRows } from '../store/read-seed-rows.ts'
+import { keyOf } from '../store/tenant.ts'
 import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from './seed-schema.ts'
 
 /**
@@ -80,7 +81,8 @@ function agentOf(row: SeedRows['agents'][number], groups: SeedRows['contextGroup
     tenant: row.tenant_id,
     agent_name: row.name_as_sent ?? row.agent_name,
     description: row.description,
-    parent_agent_type: row.parent_agent_type,
+    // Beside a type, a key that came alone would not be kept as it is.
+    parent_agent_type: row.parent_agent_type_key === keyOf(row.parent_agent_type) ? row.parent_agent_type : undefined,
     parent_agent_type_key: row.parent_agent_type_key,
     display_name: row.display_name,
     full_display_name: row.full_display_name,

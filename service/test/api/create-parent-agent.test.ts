@@ -181,6 +181,7 @@ test.each([
     { parent_agent_type: 'Tax Agent' },
   ],
   ['both types alike', { parent_agent_type_key: 'document_agent' }, { parent_agent_type: 'Document Agent' }],
+  ['the type as its key', { parent_agent_type_key: 'Document Agent' }, { parent_agent_type_key: 'document_agent' }],
   ['off', { active: false }, { active: false }],
   ['null for what is optional', { active: null, parent_agent_type_key: null }, { active: true }],
   ['a description of 4,000 emoji', { description: '🙂'.repeat(4_000) }, { description: '🙂'.repeat(4_000) }],

@@ -37,8 +37,8 @@ test('the export of a seed from an export is the same, byte for byte, and passwo
   const first = await started({})
   const { service } = first
   const token = await service.dev.mintSessionToken('ada@demo.example')
-  // A name that is not in NFC is kept as it was sent.
-  const body = { agent_name: 'Café', description: 'Line\nbreak "quoted" \u2028', parent_agent_type: 'T' }
+  // A name that is not in NFC is kept as it was sent, and so is a key that came alone.
+  const body = { agent_name: 'Café', description: 'Line\nbreak "quoted" \u2028', parent_agent_type_key: 'docAgent' }
   expect((await callApi(service, { token, path: '/api/parent_agents', body })).status).toBe(200)
   await service.dev.setAccess({
     billing: { other: 'inactive' },
