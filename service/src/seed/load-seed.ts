@@ -20,9 +20,10 @@ function parseJson(text: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     const { message } = error as Error
-    const offset = /position (\d+)/.exec(message)?.[1]
+    // At the end, because a message may quote the file.
+    const offset = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)?.[1]
     // Node 20 gives no position for some mistakes.
-    if (offset === undefined && !message.includes('end of JSON')) throw new SeedError('not valid JSON')
+    if (offset === undefined && !message.endsWith('end of JSON input')) throw new SeedError('not valid JSON')
     const before = text.slice(0, Number(offset ?? text.length))
     throw new SeedError(
       `not valid JSON${placeText(before.split('\n').length, before.length - before.lastIndexOf('\n'))}`,

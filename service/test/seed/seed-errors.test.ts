@@ -133,6 +133,8 @@ test.each([
 test.each([
   ['{"tenants": [{"id": "a"}], ,}', 'not valid JSON at line 1, column 28'],
   ['{"tenants": [team]}\n\n', expect.stringMatching(/^not valid JSON( at line 1, column 14)?$/)],
+  ['["position 7", x]', expect.stringMatching(/^not valid JSON( at line 1, column 16)?$/)],
+  ['["end of JSON", \nx]', expect.stringMatching(/^not valid JSON( at line 2, column 1)?$/)],
   ['{"tenants": [\n  {"id": "a"}', 'not valid JSON at line 2, column 14'],
   ['{"tenants": [{"id": 1}]}', 'tenants[0].id: must be text; write it in quotes'],
 ])('a mistake in a .json file is one of JSON: %j', async (text, expected) => {
