@@ -71,7 +71,11 @@ class LibsqlDialect extends SqliteDialect {
 }
 
 function openLibsql(dataFile: string | undefined): SqliteDatabase {
-  if (dataFile !== undefined) return replacedWhenBusy(() => openFile(dataFile))
+  if (dataFile !== undefined) {
+    // The whole path, because SQLite reads `file:` and `:memory:` as other places, and the working directory may change.
+    const file = resolve(dataFile)
+    return replacedWhenBusy(() => openFile(file))
+  }
   const database = new Database(':memory:')
   database.pragma('foreign_keys = ON')
   return cachingStatements(database)
@@ -84,8 +88,7 @@ function openLibsql(dataFile: string | undefined): SqliteDatabase {
 function openFile(dataFile: string): Database.Database {
   // The file holds the signing key: only its owner may read it.
   makePrivate(dataFile)
-  // The whole path, because SQLite reads `file:` and `:memory:` as other places.
-  const database = new Database(resolve(dataFile))
+  const database = new Database(dataFile)
   database.pragma(`busy_timeout = ${storeLimits.busyMs}`)
   database.pragma('journal_mode = WAL')
   // FULL, so that a committed rotation survives a power cut.

@@ -1,6 +1,6 @@
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
 import Database from 'libsql'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ let dataFile: string
 beforeEach(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-unavailable-'))
   undo.push(() => rm(folder, { recursive: true }))
-  dataFile = join(folder, 'data.db')
+  dataFile = relative('.', join(folder, 'data.db'))
   // A code lives for as long as it may: the refused requests wait, and longer on a busy machine.
   assembly = await assemble({ dataFile, passwordScheme: 'keyed', codeLifeMs: 600_000 })
   undo.push(assembly.service.close)
@@ -35,7 +35,7 @@ test('locked by another process: 503 with Retry-After, nothing consumed', async 
   })
 })
 
-test('a data file that cannot be opened again after a lock is tried at the next query', async () => {
+test('a data file that cannot be opened again after a lock is tried at the next query, also from another folder', async () => {
   const db = rawDatabase(assembly.context.store.db)
   const folder = dirname(dataFile)
   const other = new Database(dataFile)
@@ -48,6 +48,8 @@ test('a data file that cannot be opened again after a lock is tried at the next 
   await rename(folder, `${folder}-away`)
   for (let attempt = 0; attempt < 2; attempt += 1) await expect(write()).rejects.toMatchObject({ code: 'ENOENT' })
   await rename(`${folder}-away`, folder)
+  process.chdir('service')
+  undo.push(async () => process.chdir('..'))
   await write()
 })
 
