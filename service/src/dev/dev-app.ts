@@ -1,4 +1,5 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { HTTPException } from 'hono/http-exception'
 import * as z from 'zod/mini'
 import type { AccessChange } from '../access-change.ts'
 import type { HttpEnvironment } from '../http/hono-environment.ts'
@@ -47,6 +48,7 @@ const clockChange = strict({
 const mediaType = 'application/json'
 /** The dev page and its forms, which are for a browser. */
 const pagePaths = ['/', '/do', '/logins/:id']
+const bodyHelp = `send JSON in UTF-8 of at most ${toolLimits.devBodyBytes / 1_024} KiB, uncompressed, with content-type: ${mediaType}`
 const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both'
 
 /** Serves /_dev/*, with which a test controls a service in another process. */
@@ -171,22 +173,17 @@ async function refusalOf(change: () => void | Promise<void>): Promise<string | u
   }
 }
 
-/** Reads a JSON object. */
+/** Reads a JSON object. Throws the response to a body that is not declared as JSON or cannot be read. */
 async function readJson(c: Context<HttpEnvironment>): Promise<unknown> {
-  if (!isJson(c)) return undefined
-  const body = await readAtMost(c.req.raw, toolLimits.devBodyBytes)
-  if (body.kind !== 'text') return undefined
+  const isJson = hasMediaType(c.req.raw.headers, mediaType)
+  const body = isJson ? await readAtMost(c.req.raw, toolLimits.devBodyBytes) : undefined
+  if (body?.kind !== 'text') throw new HTTPException(422, { res: refuse(c, bodyHelp) })
   const members = jsonMembers(body.text)
   return members && Object.fromEntries(members)
 }
 
-function isJson(c: Context<HttpEnvironment>): boolean {
-  return hasMediaType(c.req.raw.headers, mediaType)
-}
-
-/** Refuses a body and says why. A body that is not declared as JSON was not read. */
 function refuse(c: Context<HttpEnvironment>, problem: string): Response {
-  return c.json({ error: isJson(c) ? problem : `send JSON with content-type: ${mediaType}` }, 422)
+  return c.json({ error: problem }, 422)
 }
 
 function emailIn(body: unknown): unknown {

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono'
+import { HTTPException } from 'hono/http-exception'
 import { failed } from '../api/envelope.ts'
 import { authorize, methodNotAllowed } from '../authorize/authorize.ts'
 import { consent } from '../authorize/consent.tsx'
@@ -52,6 +53,7 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
 }
 
 function fail(c: Context<HttpEnvironment>, error: Error): Response | Promise<Response> {
+  if (error instanceof HTTPException) return error.getResponse()
   const found = unexpected(error)
   for (const [name, value] of Object.entries(found.headers)) c.header(name, value)
   if (found.kind === 'broken-off') return new Response(null, { status: found.status })

@@ -118,12 +118,19 @@ test.each([
 })
 
 test.each(['session-token', 'clock', 'auto-approve', 'faults'])(
-  'dev: POST %s without content-type is 422 and told how to send it',
+  'dev: POST %s of a body that it does not take is 422 and told how to send it',
   async (path) => {
-    for (const headers of [{}, { 'content-type': 'application/x-www-form-urlencoded' }]) {
-      const init = { method: 'POST', headers, body: '{"advanceMs":1,"email":"ada@demo.example"}' }
+    const type = 'application/json'
+    for (const { size = 0, ...headers } of [
+      {},
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      { 'content-type': type, 'content-encoding': 'gzip' },
+      { 'content-type': `${type}; charset=latin1` },
+      { 'content-type': type, size: 16_385 },
+    ]) {
+      const init = { method: 'POST', headers, body: '{"advanceMs":1,"email":"ada@demo.example"}'.padEnd(size) }
       const answer = await fetch(`${service.authUrl}/_dev/${path}`, init)
-      const error = 'send JSON with content-type: application/json'
+      const error = `send JSON in UTF-8 of at most 16 KiB, uncompressed, with content-type: ${type}`
       expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 422, body: { error } })
     }
     // Declared as JSON it is the content that is wrong.
