@@ -1,6 +1,6 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
 import type { PendingLogin } from './authorize.ts'
-import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
+import { AgentAuthError, type AgentAuthErrorCode, type AgentAuthErrorDetails } from './errors.ts'
 import { createGrant, type Grant } from './grant.ts'
 import { systemClock } from './internal/clock.ts'
 import { maxLoginMs } from './internal/limits.ts'
@@ -44,11 +44,10 @@ export function acceptCallback(pending: PendingLogin | null | undefined, url: st
   const accepted = validated(login, parameters)
   // A time that is no number counts as too late.
   if (!(nowMs - login.createdAtMs <= maxLoginMs))
-    throw new AgentAuthError('flow_expired', 'The login took too long. Start the login again.', {
-      details: present<AgentAuthErrorDetails>({ returnTo: login.returnTo }),
-    })
+    throw failed(login, 'flow_expired', 'The login took too long. Start the login again.')
   const code = parameters.get('code') ?? ''
-  if (accepted ? !code || code.length > maxCodeLength : code) malformed('has no usable code, or a code and an error')
+  if (accepted ? !code || code.length > maxCodeLength : code)
+    throw failed(login, 'callback_malformed', 'The callback has no usable code. Start the login again.')
   if (!accepted) throw refusal(login, parameters)
   return createGrant({ pending: login, parameters: accepted, waiting: 0 })
 }
@@ -99,11 +98,13 @@ function validated(login: PendingLogin, parameters: URLSearchParams): URLSearchP
     if (parameters.get('state') !== state)
       throw new AgentAuthError('state_mismatch', 'The callback is cut off, or of another login. Start the login again.')
     if (error instanceof AuthorizationResponseError) return undefined
-    throw new AgentAuthError(
-      'issuer_mismatch',
-      'The callback has another iss, or none. Check issuer and issuerParameter.',
-    )
+    throw failed(login, 'issuer_mismatch', 'The callback has another iss, or none. Check issuer and issuerParameter.')
   }
+}
+
+/** Returns the error for a callback of this login, with the return URL that the next login should have. */
+function failed({ returnTo }: PendingLogin, code: AgentAuthErrorCode, message: string): AgentAuthError {
+  return new AgentAuthError(code, message, { details: present<AgentAuthErrorDetails>({ returnTo }) })
 }
 
 /** Returns the error of a callback with an `error`. Its details keep a part of the texts. */

@@ -27,11 +27,16 @@ export interface Range {
 export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: Range): AllRows<Row> {
   const { limit, offset, maxRows } = range
   if (!(limit >= 1 && offset >= 0 && maxRows >= 1)) invalid('limit and maxRows must be at least 1, offset at least 0')
-  let first: Found<Row> | undefined
+  let first: Promise<Found<Row>> | undefined
   return {
     async total() {
-      first ??= await load({ limit: Math.min(limit, maxRows), offset })
-      return first.count
+      try {
+        first ??= load({ limit: Math.min(limit, maxRows), offset })
+        return (await first).count
+      } catch (error) {
+        first = undefined
+        throw error
+      }
     },
     [Symbol.asyncIterator]() {
       const begun = first
@@ -44,17 +49,17 @@ export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: 
 async function* eachRow<Row extends { id: number }>(
   load: LoadPage<Row>,
   { limit, offset, maxRows, signal }: Range,
-  begun: Found<Row> | undefined,
+  begun: Promise<Found<Row>> | undefined,
 ): AsyncGenerator<Row, void, undefined> {
   let page = begun
   let firstId: number | undefined
   let at = offset
   for (let left = maxRows; left > 0; ) {
     const asked = Math.min(limit, left)
-    const { items, count } = page ?? (await load({ limit: asked, offset: at }))
+    const { items, count } = await (page ?? load({ limit: asked, offset: at }))
     page = undefined
     if (firstId !== undefined && items[0]?.id === firstId)
-      throw new AgentApiError('response_invalid', 'The API sent the same rows for each offset.')
+      throw new AgentApiError('response_invalid', 'The API sent the same rows again.')
     firstId = items[0]?.id
     for (const row of items.slice(0, left)) {
       if (signal?.aborted) throw abortedError()

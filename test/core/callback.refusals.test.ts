@@ -59,7 +59,7 @@ describe('refusals', () => {
       const read = () => readCallback(pending, `${redirectUri}${query}&state=${pending.state}`, at)
       const error = await failure(read)
       expect(error).toMatchObject({ code: 'callback_malformed' })
-      expect(error.details).toBeUndefined()
+      expect(error.details).toEqual({ returnTo: pending.returnTo })
     },
   )
 

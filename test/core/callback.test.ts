@@ -196,6 +196,7 @@ describe('whose callback it is', () => {
         const read = () => readCallback(pending, callbackUrl(pending, answer) + query, at)
         if (result === 'ok' && 'code' in answer) expect(read()).toHaveProperty('returnTo')
         else expect(await failure(read)).toMatchObject({ code: result === 'ok' ? 'login_denied' : result })
+        if (result === 'issuer_mismatch') expect(await failure(read)).toHaveProperty('details.returnTo')
       }
     },
   )
