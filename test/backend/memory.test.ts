@@ -1,7 +1,7 @@
 import { createAuthConfig, type TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { liveSessions } from '../../src/backend/sessions/live-sessions.ts'
-import { optionsWith } from '../support/token-flow.ts'
+import { configWith, optionsWith } from '../support/token-flow.ts'
 
 const config = createAuthConfig(optionsWith())
 const record = (name: string): string =>
@@ -37,6 +37,30 @@ describe('sessions in memory', () => {
     for (let at = 0; at < 2_000; at++) await live.use(String(at), ({ session }) => session.ready())
     expect(live.acquire('mine')[0]).toBe(first)
     release()
+  })
+
+  test('a session that the storage hid for a moment is back for the next request, also while an earlier one goes on', async () => {
+    let isHidden = false
+    const live = liveSessions(config, { ...signedInStorage, getItem: (name) => (isHidden ? null : record(name)) })
+    const [{ session }] = live.acquire('mine')
+    for (const hidden of [false, true]) {
+      isHidden = hidden
+      expect((await session.ready()).status).toBe(hidden ? 'signed-out' : 'signed-in')
+    }
+    isHidden = false
+    expect((await live.use('mine', (next) => next.session.ready())).status).toBe('signed-in')
+  })
+
+  test('tokens that the storage did not take are saved before their session is evicted', async () => {
+    const saved: string[] = []
+    let isFull = true
+    const setItem = (_: string, text: string) => void (isFull ? expect.fail() : saved.push(text))
+    const fetch = async () => Response.json({ access_token: 'new', token_type: 'Bearer', expires_in: 3_600 })
+    const live = liveSessions(configWith({ fetch }), { ...signedInStorage, setItem })
+    await live.use('mine', ({ session }) => session.getAccessToken({ forceRefresh: true }))
+    isFull = false
+    for (let at = 0; at < 1_001; at++) await live.use(String(at), ({ session }) => session.ready())
+    await expect.poll(() => saved).toEqual([expect.stringContaining('"accessToken":"new"')])
   })
 
   test('a key without a session leaves nothing in memory', async () => {

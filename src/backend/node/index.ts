@@ -39,7 +39,7 @@ export interface FastifyScope {
 /** A hook of Fastify. It gets the request and the response of Node. */
 export type FastifyHook = (
   request: { readonly raw: IncomingMessage },
-  reply: { readonly raw: ServerResponse; hijack(): unknown },
+  reply: { readonly raw: ServerResponse; hijack(): unknown; getHeaders(): object },
   done: () => void,
 ) => void
 
@@ -57,6 +57,8 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
       )
     scope.addHook('onRequest', ({ raw }, reply, done) => {
       if (!listener.serves(raw)) return done()
+      // Fastify would send what earlier hooks have set.
+      for (const [name, value] of Object.entries(reply.getHeaders())) if (value) reply.raw.setHeader(name, value)
       reply.hijack()
       listener.respond(raw, reply.raw)
     })

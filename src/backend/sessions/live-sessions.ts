@@ -26,7 +26,9 @@ export function liveSessions(config: AuthConfig, storage: TokenStorage, uses?: U
 
   /** Returns the session, and a function that releases it. Only its first call counts. */
   function acquire(key: string): [live: LiveSession, release: () => void] {
-    const entry = entries.get(key) ?? open(config, storage, { key, uses })
+    const known = entries.get(key)
+    // One whose record was gone does not count, although a request still uses it: the storage may show the record again.
+    const entry = known && known.session.state.reason !== 'store_lost' ? known : open(config, storage, { key, uses })
     entries.set(key, entry)
     unused.delete(key)
     entry.users++
@@ -40,14 +42,14 @@ export function liveSessions(config: AuthConfig, storage: TokenStorage, uses?: U
 
   function removeUser(entry: LiveSession): void {
     entry.users--
-    if (entry.users > 0) return
-    if (isForgettable(entry)) {
-      entries.delete(entry.key)
-      return
-    }
+    if (entry.users > 0 || entries.get(entry.key) !== entry) return
+    if (isForgettable(entry)) return void entries.delete(entry.key)
     unused.add(entry.key)
-    const oldest = removeOldest(unused, maxUnusedSessions)
-    if (oldest !== undefined) entries.delete(oldest)
+    const pushedOut = entries.get(removeOldest(unused, maxUnusedSessions) ?? '')
+    if (!pushedOut?.memory.unsaved) return void entries.delete(pushedOut?.key ?? '')
+    // The only copy of these tokens. The call saves them.
+    unused.add(pushedOut.key)
+    pushedOut.session.getAccessToken().catch(throwBug)
   }
 
   return {
@@ -83,6 +85,7 @@ function open(config: AuthConfig, storage: TokenStorage, { key, uses }: { key: s
     session,
     /** Gives access tokens, and notes each use of the session. */
     source: uses ? usedSource(session, () => uses.note(name)) : session,
+    memory,
     /** Returns the tokens in memory, which may be newer than those of the record. */
     tokens: (): Tokens | undefined => memory.record?.tokens,
     /** How many requests and tasks use the session now. */
