@@ -90,8 +90,8 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
   })
   app.get('/journal', (c) => c.json({ entries: dev.journal() }))
   app.post('/reset', async (c) => {
-    const error = await refusalOf(dev.reset)
-    return error === undefined ? c.json({ nowMs: dev.nowMs(), ...roster() }) : c.json({ error }, 422)
+    const problem = await refusalOf(dev.reset)
+    return problem === undefined ? c.json({ nowMs: dev.nowMs(), ...roster() }) : refuse(c, problem)
   })
   app.post('/clock', async (c) => {
     const { data: change } = clockChange.safeParse(await readJson(c))

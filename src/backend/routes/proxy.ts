@@ -69,7 +69,7 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     return refuse('signed_out', 401, { code: 'login_required', message })
   }
   const [live, release] = context.live.acquire(key)
-  if (live.users <= context.maxParallelCalls) return { route, request, live, target: path + query, release }
+  if (live.users.size <= context.maxParallelCalls) return { route, request, live, target: path + query, release }
   release()
   const message = `${context.maxParallelCalls} requests of this session are in progress. Try again.`
   return refuse('busy', 429, { code: 'temporarily_unavailable', message, retryable: true })

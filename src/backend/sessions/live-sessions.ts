@@ -31,18 +31,14 @@ export function liveSessions(config: AuthConfig, storage: TokenStorage, uses?: U
     const entry = known && known.session.state.reason !== 'store_lost' ? known : open(config, storage, { key, uses })
     entries.set(key, entry)
     unused.delete(key)
-    entry.users++
-    let state: 'held' | 'released' = 'held'
-    const release = (): void => {
-      if (state === 'held') removeUser(entry)
-      state = 'released'
-    }
-    return [entry, release]
+    const user = Symbol(key)
+    entry.users.add(user)
+    return [entry, () => removeUser(entry, user)]
   }
 
-  function removeUser(entry: LiveSession): void {
-    entry.users--
-    if (entry.users > 0 || entries.get(entry.key) !== entry) return
+  function removeUser(entry: LiveSession, user: symbol): void {
+    const isLast = entry.users.delete(user) && entry.users.size === 0
+    if (!isLast || entries.get(entry.key) !== entry) return
     if (isForgettable(entry)) return void entries.delete(entry.key)
     unused.add(entry.key)
     const pushedOut = entries.get(removeOldest(unused, maxUnusedSessions) ?? '')
@@ -88,8 +84,8 @@ function open(config: AuthConfig, storage: TokenStorage, { key, uses }: { key: s
     memory,
     /** Returns the tokens in memory, which may be newer than those of the record. */
     tokens: (): Tokens | undefined => memory.record?.tokens,
-    /** How many requests and tasks use the session now. */
-    users: 0,
+    /** The requests and tasks that use the session now. */
+    users: new Set<symbol>(),
   }
 }
 
