@@ -77,6 +77,11 @@ function fileDatabase(path: string, trusted: Trusted): RecordDatabase {
       // Waiting processes ask often, and a look needs no lock file.
       const leasesSeen = await translated(leaseFile, leasesNow)
       if (isHeld(name, leasesSeen.get(name), leaseMs)) return false
+      // What keeps the records from being replaced, such as a full disk, must show before a refresh spends its token.
+      await step(() => {
+        const text = readPrivateFile(path, trusted)
+        return text === undefined ? undefined : { path, text, lasts: 'always' }
+      })
       return changeLeases((leases) => {
         for (const [other, lease] of leases) if (!isHeld(other, lease, leaseMs)) leases.delete(other)
         return !leases.has(name) && leases.set(name, { owner, renewals: 0 }).has(name)

@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { fileStorage } from 'agent-auth/node'
 import { expect, onTestFinished, test } from 'vitest'
 import { freshFile } from '../support/fresh-file.ts'
+import { sessionRig } from '../support/session-rig.ts'
 
 // What fileStorage asks of the file system, and what other systems than this one respond.
 
@@ -17,6 +18,8 @@ function replaced(functions: Partial<typeof fs>): void {
     syncBuiltinESMExports()
   })
 }
+
+const writes = ['flush of the text', 'rename to sessions.json', 'flush of the folder']
 
 /** Notes what is brought to the disk, and which file a rename replaces. */
 function watched(): string[] {
@@ -39,10 +42,10 @@ test('the text of records is on the disk before its name is, and its name at the
   const path = freshFile(onTestFinished)
   const steps = watched()
   await fileStorage(path).setItem('key', 'value')
-  expect(steps).toEqual(['flush of the text', 'rename to sessions.json', 'flush of the folder'])
+  expect(steps).toEqual(writes)
 })
 
-test('the removal of the last record is on the disk, and leases need not be', async () => {
+test('the removal of the last record is on the disk, a lock shows that records can be, and leases need not be', async () => {
   const path = freshFile(onTestFinished)
   const storage = fileStorage(path)
   await storage.setItem('key', 'value')
@@ -50,7 +53,24 @@ test('the removal of the last record is on the disk, and leases need not be', as
   await storage.removeItem('key')
   expect(steps.splice(0)).toContain('flush of the folder')
   await storage.withLock('key', async () => 'ran')
-  expect(steps).toEqual(['rename to sessions.json.leases'])
+  expect(steps).toEqual([...writes, 'rename to sessions.json.leases'])
+})
+
+test('a refresh sends no token while the file cannot be replaced, as one that is mounted, and ready() says so', async () => {
+  const storage = fileStorage(freshFile(onTestFinished))
+  const { realm, service } = sessionRig()
+  const { session } = realm({ storage })
+  await session.signIn(service.issue())
+  const { renameSync } = fs
+  replaced({
+    renameSync(from, to) {
+      if (String(to).endsWith('.json')) throw Object.assign(new Error('EBUSY'), { code: 'EBUSY' })
+      renameSync(from, to)
+    },
+  })
+  for (const call of [() => session.getAccessToken({ forceRefresh: true }), () => storage.ready()])
+    await expect(call()).rejects.toMatchObject({ code: 'storage_failed' })
+  expect(service.sent).toEqual([])
 })
 
 test('fileStorage closes every file that it opens', async () => {
