@@ -294,15 +294,17 @@ describe('a session', () => {
     },
   )
 
-  test.skipIf(process.platform === 'win32')('whose new tokens cannot be saved says so beside the token', async () => {
+  test.skipIf(process.platform === 'win32')('is not used while its successor could not be saved', async () => {
     const user = await signedIn()
     expire(user.file)
     // The file of the sessions is larger than the limit, and that of the leases is not.
     const line = 'ulimit -f 1 && exec "$0" "$1" token'
     const args = ['-c', line, process.execPath, join(folder, 'dist', 'command.mjs')]
-    const err = expect.stringMatching(/^agent-auth: the new tokens could not be saved, .*\(EFBIG\).*\nThe storage is /)
-    const out = expect.stringMatching(/^\S+\n$/)
-    expect(await ended(spawn('/bin/sh', args, { env: user.env }))).toEqual({ code: 0, out, err })
+    const err = expect.stringMatching(/\(EFBIG\).*\nThe storage is /)
+    const before = service.dev.journal().length
+    expect(await ended(spawn('/bin/sh', args, { env: user.env }))).toEqual({ code: 4, out: '', err })
+    expect(service.dev.journal()).toHaveLength(before)
+    expect(await user.run('token')).toMatchObject({ code: 0 })
   })
 
   test('says to try later while the service is away, and keeps the session', async () => {

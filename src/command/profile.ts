@@ -3,7 +3,6 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { type AuthConfig, createAuthConfig } from '../config.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import type { AuthEvent } from '../events.ts'
 import { attempt, invalid, parseObject } from '../internal/values.ts'
 import { fileStorage } from '../node/file-storage.ts'
 import { arePorts } from '../node/loopback/listen.ts'
@@ -144,16 +143,8 @@ export function profileOf(
 ): Profile {
   const { clientSecretFile: _, ports: __, ...options } = settings
   const clientSecret = secret === 'with secret' ? readClientSecret(settings, process.env) : undefined
-  const onEvent = (event: AuthEvent): void => {
-    // A login whose tokens were not saved is signed out, and fails.
-    if (event.type !== 'storage_degraded' || event.reason !== 'write_failed' || session.state.status !== 'signed-in')
-      return
-    const what = 'the new tokens could not be saved, so the next run may have to log in again.'
-    process.stderr.write(`agent-auth: ${what} ${event.cause?.message ?? ''}\n${whereStorage(process.env)}\n`)
-  }
-  const config = createAuthConfig({ ...options, clientSecret, onEvent })
-  const session = createSession(config, { storage, key: name })
-  return { settings, config, session }
+  const config = createAuthConfig({ ...options, clientSecret })
+  return { settings, config, session: createSession(config, { storage, key: name }) }
 }
 
 /**
