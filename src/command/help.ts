@@ -39,5 +39,6 @@ Options of doctor:
 
 The session is in $AGENT_AUTH_HOME, or agent-auth in $XDG_CONFIG_HOME, %APPDATA% or ~/.config.
 
-Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 sign-in required, 4 try again later, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 sign-in required, 4 try again later,
+128 + N ended by signal N (130 for Ctrl-C).
 `
