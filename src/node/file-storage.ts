@@ -64,6 +64,14 @@ function fileDatabase(path: string, trusted: Trusted): RecordDatabase {
       const text = leases.size > 0 ? JSON.stringify(Object.fromEntries(leases)) : undefined
       return { path: leaseFile, text, lasts: 'until power fails' }
     })
+  const release = ({ name, owner }: Lease): Promise<boolean> =>
+    changeLeases((leases) => leases.get(name)?.owner === owner && leases.delete(name))
+  /** Shows what would prevent a write, such as a full disk, before a refresh spends its token. */
+  const replaceByCopy = (): Promise<boolean> =>
+    step(() => {
+      const text = readPrivateFile(path, trusted)
+      return text === undefined ? undefined : { path, text, lasts: 'always' }
+    })
   return {
     async read(key) {
       const records = await translated(path, recordsNow)
@@ -77,22 +85,24 @@ function fileDatabase(path: string, trusted: Trusted): RecordDatabase {
       // Waiting processes ask often, and a look needs no lock file.
       const leasesSeen = await translated(leaseFile, leasesNow)
       if (isHeld(name, leasesSeen.get(name), leaseMs)) return false
-      // What keeps the records from being replaced, such as a full disk, must show before a refresh spends its token.
-      await step(() => {
-        const text = readPrivateFile(path, trusted)
-        return text === undefined ? undefined : { path, text, lasts: 'always' }
-      })
-      return changeLeases((leases) => {
+      const isTaken = await changeLeases((leases) => {
         for (const [other, lease] of leases) if (!isHeld(other, lease, leaseMs)) leases.delete(other)
         return !leases.has(name) && leases.set(name, { owner, renewals: 0 }).has(name)
       })
+      try {
+        if (isTaken) await replaceByCopy()
+      } catch (error) {
+        await release({ name, owner })
+        throw error
+      }
+      return isTaken
     },
     renew: ({ name, owner }) =>
       changeLeases((leases) => {
         const lease = leases.get(name)
         return lease?.owner === owner && leases.set(name, { owner, renewals: lease.renewals + 1 }).has(name)
       }),
-    release: ({ name, owner }) => changeLeases((leases) => leases.get(name)?.owner === owner && leases.delete(name)),
+    release,
     reasonOf: () => undefined,
   }
 }

@@ -53,7 +53,7 @@ test('the removal of the last record is on the disk, a lock shows that records c
   await storage.removeItem('key')
   expect(steps.splice(0)).toContain('flush of the folder')
   await storage.withLock('key', async () => 'ran')
-  expect(steps).toEqual([...writes, 'rename to sessions.json.leases'])
+  expect(steps).toEqual(['rename to sessions.json.leases', ...writes])
 })
 
 test('a refresh sends no token while the file cannot be replaced, as one that is mounted, and ready() says so', async () => {
