@@ -47,7 +47,7 @@ export function acceptCallback(pending: PendingLogin | null | undefined, url: st
     throw failed(login, 'flow_expired', 'The login took too long. Start the login again.')
   const code = parameters.get('code') ?? ''
   if (accepted ? !code || code.length > maxCodeLength : code)
-    throw failed(login, 'callback_malformed', 'The callback has no usable code. Start the login again.')
+    throw failed(login, 'callback_malformed', 'The callback cannot be used. Start the login again.')
   if (!accepted) throw refusal(login, parameters)
   return createGrant({ pending: login, parameters: accepted, waiting: 0 })
 }

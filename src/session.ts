@@ -10,7 +10,7 @@ import { sharedRefresh } from './session/refresh.ts'
 import { saveSignIn } from './session/sign-in.ts'
 import { removeRecord } from './session/sign-out.ts'
 import { sessionStore } from './session/store.ts'
-import { recordSync, type SessionParts } from './session/sync.ts'
+import { type RecordSync, recordSync, type SessionParts } from './session/sync.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 import type { Tokens } from './tokens.ts'
@@ -94,7 +94,7 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
 export function openSession(
   config: AuthConfig,
   { storage = memoryStorage(), key = 'default' }: SessionOptions,
-): { session: Session; memory: SessionMemory } {
+): { session: Session; memory: SessionMemory; sync: RecordSync } {
   // Users whose keys are objects would share one session.
   if (typeof key !== 'string') invalid('key must be a string')
   const store = sessionStore(storage, sessionName(config, key), config.emit)
@@ -177,7 +177,7 @@ export function openSession(
     state: { get: getSnapshot, configurable: true },
     claims: { get: () => memory.state.claims, configurable: true },
   }) as Session
-  return { session, memory }
+  return { session, memory, sync }
 }
 
 /** Returns a copy of the tokens. Tokens that a later start could not read back are refused. */

@@ -12,7 +12,7 @@ const phrases: readonly (readonly [said: string | RegExp, done: string])[] = [
   ['Developer: check scope.', 'Check --scope.'],
   ['the option ports', '--ports'],
   [' or at a host of allowHttpHosts', ''],
-  [/, or set trustGroup[^.]*/, ''],
+  [/(, choose another)?, or set trustGroup[^.]*/, ' or choose another path'],
 ]
 
 /** Returns a message of the library with what a user of the command does, and without options that the command lacks. */

@@ -70,7 +70,8 @@ function fileDatabase(path: string, trusted: Trusted): RecordDatabase {
   const replaceByCopy = (): Promise<boolean> =>
     step(() => {
       const text = readPrivateFile(path, trusted)
-      return text === undefined ? undefined : { path, text, lasts: 'always' }
+      // A file of another program, or of a newer version, is left alone.
+      return text && parseRecords(path, text) !== 'damaged' ? { path, text, lasts: 'always' } : undefined
     })
   return {
     async read(key) {

@@ -1,6 +1,6 @@
 // Responses in progress when their session ends.
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { searchPath, steppedStorage } from '../support/backend-rig.ts'
+import { type AppBrowser, searchPath, steppedStorage } from '../support/backend-rig.ts'
 import { gate } from '../support/gate.ts'
 import { statuses, type TwoProcesses, twoProcesses } from '../support/two-processes.ts'
 
@@ -10,6 +10,7 @@ interface Streaming extends TwoProcesses {
   /** Reads the next chunk at the browser. */
   next(): Promise<string>
   logOut(): Promise<Response>
+  readonly there: AppBrowser
 }
 
 /** A response that the other process relays, whose first chunk has arrived. */
@@ -31,7 +32,7 @@ async function streaming(options = {}): Promise<Streaming> {
   const send = (text: string): void => controller?.enqueue(new TextEncoder().encode(text))
   send('one')
   expect(await next()).toBe('one')
-  return { ...both, send, signal: () => signal, next, logOut: () => here.logOut() }
+  return { ...both, send, signal: () => signal, next, logOut: () => here.logOut(), there }
 }
 
 test.each([
@@ -59,6 +60,19 @@ test.each([
       ])
   },
 )
+
+test('a response in progress does not remove a record that the storage hid for a moment', async () => {
+  const { clock, records, there, send, next } = await streaming()
+  const hidden = [...records]
+  records.clear()
+  clock.advance(2_000)
+  expect(await statuses(there)).toEqual(['signed-out'])
+  for (const [name, text] of hidden) records.set(name, text)
+  send('two')
+  await expect(next()).rejects.toThrow('ended early')
+  clock.advance(2_000)
+  expect(await statuses(there)).toEqual(['signed-in'])
+})
 
 test('a response in progress goes on while its session does, and keeps the session from being idle', async () => {
   const { rig, clock, send, next, signIn } = await streaming({ idleMs: 120_000 })

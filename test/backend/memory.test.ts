@@ -1,6 +1,7 @@
 import { createAuthConfig, type TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { liveSessions } from '../../src/backend/sessions/live-sessions.ts'
+import { testClock } from '../support/clock.ts'
 import { configWith, optionsWith } from '../support/token-flow.ts'
 
 const config = createAuthConfig(optionsWith())
@@ -55,12 +56,20 @@ describe('sessions in memory', () => {
     const saved: string[] = []
     let isFull = true
     const setItem = (_: string, text: string) => void (isFull ? expect.fail() : saved.push(text))
-    const fetch = async () => Response.json({ access_token: 'new', token_type: 'Bearer', expires_in: 3_600 })
-    const live = liveSessions(configWith({ fetch }), { ...signedInStorage, setItem })
+    const clock = testClock()
+    let sent = 0
+    const fetch = async () => {
+      sent++
+      return Response.json({ access_token: 'new', token_type: 'Bearer', expires_in: 3_600 })
+    }
+    const live = liveSessions(configWith({ fetch, clock }), { ...signedInStorage, setItem })
     await live.use('mine', ({ session }) => session.getAccessToken({ forceRefresh: true }))
+    clock.advance(7_200_000)
+    await live.readAgain()
     isFull = false
     for (let at = 0; at < 1_001; at++) await live.use(String(at), ({ session }) => session.ready())
     await expect.poll(() => saved).toEqual([expect.stringContaining('"accessToken":"new"')])
+    expect(sent).toBe(1)
   })
 
   test('a key without a session leaves nothing in memory', async () => {

@@ -290,7 +290,7 @@ describe('content that this version did not write', () => {
     expect(readFileSync(path, 'utf8')).toBe(newer)
   })
 
-  test.each(['null', '{"name":"an app"}', '-----BEGIN PRIVATE KEY-----\n', '{'])(
+  test.each(['null', '{"name":"an app"}', Buffer.from([0x30, 0x82, 0xff]), '{'])(
     '%j of another program is neither read nor replaced',
     async (text) => {
       const { path, storage } = await written()
@@ -304,7 +304,8 @@ describe('content that this version did not write', () => {
         message: expect.stringContaining('no file of agent-auth'),
       })
       await expect(storage.setItem('key', 'x')).rejects.toMatchObject(failed)
-      expect(readFileSync(path, 'utf8')).toBe(text)
+      await expect(storage.ready()).rejects.toMatchObject(failed)
+      expect(readFileSync(path)).toEqual(Buffer.from(text))
     },
   )
 

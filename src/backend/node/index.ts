@@ -58,7 +58,8 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
     scope.addHook('onRequest', ({ raw }, reply, done) => {
       if (!listener.serves(raw)) return done()
       // Fastify would send what earlier hooks have set.
-      for (const [name, value] of Object.entries(reply.getHeaders())) if (value) reply.raw.setHeader(name, value)
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) reply.raw.setHeader(name, value)
       reply.hijack()
       listener.respond(raw, reply.raw)
     })

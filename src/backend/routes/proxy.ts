@@ -181,7 +181,9 @@ function passOn(
  * the user signed in counts as a use. If the storage cannot be read, or only the access token has expired, it returns false.
  */
 async function hasEnded({ uses }: BackendContext, { name, session }: LiveSession): Promise<boolean> {
-  if (session.state.reason === 'expired') return false
+  const { reason: ended } = session.state
+  // No more reads: one that shows the record again would remove it, because it ended here.
+  if (ended) return ended !== 'expired'
   try {
     const { status, reason } = await session.ready()
     if (status === 'signed-in') await uses?.note(name)

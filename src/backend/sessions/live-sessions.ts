@@ -43,9 +43,9 @@ export function liveSessions(config: AuthConfig, storage: TokenStorage, uses?: U
     unused.add(entry.key)
     const pushedOut = entries.get(removeOldest(unused, maxUnusedSessions) ?? '')
     if (!pushedOut?.memory.unsaved) return void entries.delete(pushedOut?.key ?? '')
-    // The only copy of these tokens. The call saves them.
+    // The only copy of these tokens.
     unused.add(pushedOut.key)
-    pushedOut.session.getAccessToken().catch(throwBug)
+    pushedOut.sync.settleSoon()
   }
 
   return {
@@ -61,27 +61,28 @@ export function liveSessions(config: AuthConfig, storage: TokenStorage, uses?: U
     },
     /** Lets every session read the storage again. */
     async readAgain(): Promise<void> {
-      for (const key of unused)
-        if (entries.get(key)?.session.state.reason !== 'signed_out') {
-          unused.delete(key)
-          entries.delete(key)
-        }
+      for (const key of unused) {
+        const { session, memory } = entries.get(key) ?? {}
+        if (memory?.unsaved || session?.state.reason === 'signed_out') continue
+        unused.delete(key)
+        entries.delete(key)
+      }
       await Promise.all(Array.from(entries.values(), ({ session }) => session.resume().catch(throwBug)))
     },
   }
 }
 
 function open(config: AuthConfig, storage: TokenStorage, { key, uses }: { key: string; uses: Uses | undefined }) {
-  const { session, memory } = openSession(config, { storage, key })
+  const opened = openSession(config, { storage, key })
+  const { session, memory } = opened
   const name = sessionName(config, key)
   return {
     key,
     /** The name of its record. */
     name,
-    session,
+    ...opened,
     /** Gives access tokens, and notes each use of the session. */
     source: uses ? usedSource(session, () => uses.note(name)) : session,
-    memory,
     /** Returns the tokens in memory, which may be newer than those of the record. */
     tokens: (): Tokens | undefined => memory.record?.tokens,
     /** The requests and tasks that use the session now. */
