@@ -13,22 +13,22 @@ export function holdSignals(storage: SharedStorage): SharedStorage {
   return {
     ...storage,
     async withLock(name, task, options) {
-      let signal: NodeJS.Signals | undefined
+      let received: NodeJS.Signals | undefined
       const letThrough = (): void => signals.forEach((each) => void process.off(each, hold))
-      const hold = (held: NodeJS.Signals): void => {
-        signal = held
+      const hold = (signal: NodeJS.Signals): void => {
+        received = signal
         setTimeout(letThrough, oneSignalMs)
       }
-      const held = (): ReturnType<typeof task> => {
+      const holding = (): ReturnType<typeof task> => {
         for (const each of signals) process.on(each, hold)
         return task()
       }
       try {
-        return await storage.withLock(name, held, options)
+        return await storage.withLock(name, holding, options)
       } finally {
         letThrough()
         // Before the caller goes on, so that it prints nothing and sends no request.
-        if (signal) process.exit(128 + constants.signals[signal])
+        if (received) process.exit(128 + constants.signals[received])
       }
     },
   }

@@ -12,7 +12,8 @@ const phrases: readonly (readonly [said: string | RegExp, done: string])[] = [
   ['Developer: check scope.', 'Check --scope.'],
   ['the option ports', '--ports'],
   [' or at a host of allowHttpHosts', ''],
-  [/(, choose another)?, or set trustGroup[^.]*/, ' or choose another path'],
+  [/, choose another, or set trustGroup[^.]*/, ', or choose another'],
+  [/, or set trustGroup[^.]*/, ''],
 ]
 
 /** Returns a message of the library with what a user of the command does, and without options that the command lacks. */

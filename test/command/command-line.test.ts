@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { readCommandLine, UsageError } from '../../src/command/command-line.ts'
+import { inTerminal } from '../../src/command/in-terminal.ts'
 
 function refusal(args: readonly string[]): string {
   try {
@@ -65,4 +66,9 @@ test.each([
     flags: Object.fromEntries(options.map((option) => [option, 'x'])),
     rest: [],
   })
+})
+
+test('advice of the library that only code can follow is left out', () => {
+  for (const said of ['Choose another path, or set trustGroup if the platform sets owners.', 'Choose another path.'])
+    expect(inTerminal(said)).toBe('Choose another path.')
 })

@@ -1,4 +1,3 @@
-import { agentTypeOf } from '../api/agents.ts'
 import type { SeedRows } from '../store/read-seed-rows.ts'
 import { keyOf } from '../store/tenant.ts'
 import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from './seed-schema.ts'
@@ -76,12 +75,6 @@ function clientsOf({ clients, redirectUris, approvals, secrets }: SeedRows): See
   })
 }
 
-/** Returns whether the key was sent without a type, which was then made from it. */
-function cameAlone({ parent_agent_type, parent_agent_type_key }: SeedRows['agents'][number]): boolean {
-  const isOwnKey = keyOf(parent_agent_type) === parent_agent_type_key
-  return !isOwnKey && agentTypeOf({ parent_agent_type_key }).type === parent_agent_type
-}
-
 function agentOf(row: SeedRows['agents'][number], groups: SeedRows['contextGroups']): SeedAgent {
   return {
     id: row.id,
@@ -89,7 +82,7 @@ function agentOf(row: SeedRows['agents'][number], groups: SeedRows['contextGroup
     agent_name: row.name_as_sent ?? row.agent_name,
     description: row.description,
     // Beside its type, a key that came alone would not be kept as it is.
-    parent_agent_type: cameAlone(row) ? undefined : row.parent_agent_type,
+    parent_agent_type: keyOf(row.parent_agent_type) === row.parent_agent_type_key ? row.parent_agent_type : undefined,
     parent_agent_type_key: row.parent_agent_type_key,
     display_name: row.display_name,
     full_display_name: row.full_display_name,
